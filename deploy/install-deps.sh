@@ -2,7 +2,8 @@
 # deploy/install-deps.sh - install what building and testing need (Debian 12)
 #
 # install-deps.sh       to build and test
-# install-deps.sh ci    also clang, nmap, ssh, promtool and what runs containers
+# install-deps.sh ci    also clang, nmap, ssh, promtool, a browser and what runs
+#                       containers
 set -eu
 packages='
   gcc
@@ -39,6 +40,8 @@ if [ "${1-}" = ci ]; then
   iproute2
   openssh-client
   openssh-server
+  chromium
+  chromium-driver
   nmap
   podman
   podman-compose

@@ -26,7 +26,7 @@ HEADERS = [
     "tensor_parallel.h",
     "mappings.h",
     "p2p_communicator.h",
-    "coordinator.h", "control.h",
+    "coordinator.h", "control.h", "recorder.h",
 ]
 # Nothing of their own: the first is for the others, the second has them all.
 LEFT_OUT = {"api.h", "hoop.h"}
@@ -34,8 +34,8 @@ LEFT_OUT = {"api.h", "hoop.h"}
 INTRODUCTION = """# The API of libhoop
 
 Made from the headers in `include/hoop/` by `docs/api.py`; they are what counts.
-`#include "hoop/hoop.h"` brings all that a worker needs; simulate.h, control.h and
-coordinator.h are apart. Which call of MPI, NCCL, torch.distributed, Bagua,
+`#include "hoop/hoop.h"` brings all that a worker needs; simulate.h, control.h,
+recorder.h and coordinator.h are apart. Which call of MPI, NCCL, torch.distributed, Bagua,
 Megatron or ColossalAI is which here: [names.md](names.md).
 """
 

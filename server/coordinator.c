@@ -57,6 +57,14 @@ http_port_write_metrics(void *owner, FILE *out)
     port->pages.write_metrics(port->pages.owner, out);
 }
 
+static bool
+http_port_query(void *owner, uint64_t number, const char *job)
+{
+    const struct http_port *port = owner;
+
+    return port->pages.query(port->pages.owner, number, job);
+}
+
 static enum role
 token_role_lookup(void *owner, const char *token)
 {
@@ -119,6 +127,7 @@ http_port_start(struct http_port *port,
                 .unready_text = http_port_unready_text,
                 .write_metrics = http_port_write_metrics,
                 .token_role_of = token_role_lookup,
+                .query = port->pages.query ? http_port_query : NULL,
                 .owner = port,
                 .audience = audience(options),
                 .tls = is_on ? &files : NULL,
@@ -259,6 +268,36 @@ write_metrics(void *owner, FILE *out)
     service_write_metrics(coordinator->service, out);
 }
 
+/* The page's queries go to the service's thread, and its answers and news come
+ * back from there. That thread starts when the port is open. */
+static bool
+page_query(void *owner, uint64_t number, const char *job)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    return service_query(coordinator->service, number, job);
+}
+
+static void
+on_page_answer(void *owner,
+               uint64_t number,
+               enum hoop_status status,
+               char *json)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    http_answer_query(coordinator->http->http, number, status, json);
+}
+
+static void
+on_page_news(void *owner, const char *json)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    if (coordinator->http)
+        http_log_add(coordinator->http->http, json);
+}
+
 static void *
 coordinator_thread_main(void *owner)
 {
@@ -352,6 +391,9 @@ coordinator_service_create(struct hoop_coordinator *coordinator,
                               ? STORAGE_SURVIVES_PROCESS_CRASH
                               : STORAGE_SURVIVES_MACHINE_CRASH,
             .n_connections_per_origin_max = options->connections_per_address,
+            .on_answer = on_page_answer,
+            .on_news = on_page_news,
+            .page_owner = coordinator,
             .cluster =
                 {
                     .token = options->token,
@@ -378,10 +420,14 @@ coordinator_http_open(struct hoop_coordinator *coordinator,
                        &(struct http_port_callbacks){
                            .unready_text = unready_text,
                            .write_metrics = write_metrics,
+                           .query = page_query,
                            .owner = coordinator,
                        },
                        &coordinator->http);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    service_report_start(coordinator->service);
+    return HOOP_OK;
 }
 
 static enum hoop_status

@@ -70,6 +70,8 @@ struct http_port;
 struct http_port_callbacks {
     const char *(*unready_text)(void *owner);      /* NULL: it takes new work */
     void (*write_metrics)(void *owner, FILE *out); /* Prometheus' text format */
+    /* Begin a query of the page, see http_query_fn; NULL: there is no page. */
+    bool (*query)(void *owner, uint64_t number, const char *job);
     void *owner;
 };
 

@@ -81,14 +81,19 @@ on_damage(void *owner, const char *text)
         fprintf(repair->out, "damaged: %s\n", text);
 }
 
-/* Return whether it is a record of the core, and a job's exactly if is_job. */
+/* Return whether the core wrote the record. */
 static bool
-record_belongs_to_core(struct storage_span key, bool is_job)
+record_belongs_to_core(struct storage_span key)
 {
-    return record_key_byte(key, RECORD_KEY_OWNER_OFFSET) ==
-               STORAGE_OWNER_CORE &&
-           (record_key_byte(key, RECORD_KEY_KIND_OFFSET) == JOURNAL_JOB) ==
-               is_job;
+    return record_key_byte(key, RECORD_KEY_OWNER_OFFSET) == STORAGE_OWNER_CORE;
+}
+
+/* Return whether the core wrote the record for a job. */
+static bool
+record_belongs_to_job(struct storage_span key)
+{
+    return record_belongs_to_core(key) &&
+           record_key_byte(key, RECORD_KEY_KIND_OFFSET) == JOURNAL_JOB;
 }
 
 static enum hoop_status
@@ -120,12 +125,13 @@ job_recovery_try(const struct changeset *records,
 
     enum hoop_status status = cluster_create(&options, &cluster);
     while (status == HOOP_OK && changeset_next(records, &at, &record)) {
+        const bool is_of_any_job = record_belongs_to_job(record.key);
         const bool is_its =
-            job && record_belongs_to_core(record.key, true) &&
+            job && is_of_any_job &&
             record.key.n_bytes >= RECORD_KEY_JOB_BYTES &&
             memcmp(record.key.bytes, job->bytes, RECORD_KEY_JOB_BYTES) == 0;
 
-        if (is_its || record_belongs_to_core(record.key, false))
+        if (is_its || (record_belongs_to_core(record.key) && !is_of_any_job))
             status = core_record_recover(cluster, &record);
     }
     if (status == HOOP_OK)
@@ -161,7 +167,7 @@ recoverable_jobs_select(struct repair *repair,
                            "what belongs to no job cannot be used: %s",
                            error_text());
     while (changeset_next(&repair->read, &at, &record)) {
-        const bool is_job = record_belongs_to_core(record.key, true);
+        const bool is_job = record_belongs_to_job(record.key);
 
         if (is_job &&
             (!job.bytes || record.key.n_bytes < RECORD_KEY_JOB_BYTES ||

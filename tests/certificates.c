@@ -1,4 +1,4 @@
-/* tests/certificates.c - certificates of which some are good */
+/* tests/certificates.c - certificates for tests, some of which are invalid */
 
 #include "certificates.h"
 
@@ -19,14 +19,12 @@
 #include "check.h"
 #include "temporary.h"
 
-/* A certificate, made. */
-
 enum {
     FILE_BYTES = 1024,
     NAME_BYTES = 256,
 };
 
-/* Of somebody, and who signs it. */
+/* A party owns or signs a certificate. */
 struct party {
     EVP_PKEY *key;
     X509 *certificate;
@@ -173,7 +171,7 @@ static const struct {
     {"ended", NULL, -DAY_S}, {"stranger", "foreign", DAY_S},
 };
 
-/* In place of libc's, for libcrypto, too. */
+/* This replaces time() of libc, also for libcrypto. */
 __attribute__((visibility("default"))) time_t
 time(time_t *out_time)
 {

@@ -15,7 +15,7 @@
 
 #include "net/tls.h"
 
-/* Setup and teardown of a group of tests. */
+/* These are the setup and teardown functions of a cmocka group. */
 int
 certificates_make(void **state);
 int
@@ -42,9 +42,9 @@ struct tls_files
 certificates_of(const char *name, const char *ca);
 
 /*
- * A key of the curve P-256 and its certificate, as two PEM files. The
- * certificate is signed by itself or by one that was made before. It is valid
- * for servers and for clients, and can sign others.
+ * An order describes a certificate with a key of the curve P-256. Its issuer
+ * signs it, or it signs itself. It is valid for servers and for clients, and
+ * can sign others.
  */
 
 struct certificate_order {
@@ -55,8 +55,9 @@ struct certificate_order {
     int64_t ends_s;     /* seconds from now; may be negative */
 };
 
-/* Only the user can read the key. Existing files are overwritten. Handle:
- * HOOP_E_UNAVAILABLE (the text is on standard error). */
+/* Writes the key and the certificate as two PEM files. Only the user can read
+ * the key. Existing files are overwritten. Handle: HOOP_E_UNAVAILABLE (the text
+ * is on standard error). */
 enum hoop_status
 certificate_write(const struct certificate_order *order);
 

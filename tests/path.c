@@ -1,4 +1,4 @@
-/* tests/path.c - on which way through the library a test goes */
+/* tests/path.c - the way through the library that a test takes */
 
 #include "path.h"
 

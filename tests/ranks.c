@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "child.h"
+#include "default_config.h"
 #include "engine/engine.h"
 #include "net/socket.h"
 #include "path.h"
@@ -34,7 +35,7 @@ enum {
     CASES_MAX = 128,
     CASE_NAME = 64,
     SESSION_MS = 60000,
-    /* Of all ranks together, unless the test says its own. */
+    /* This is the deadline of a run whose options set none. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     DEADLINE_S = 240,
 #else
@@ -47,7 +48,7 @@ struct world {
     struct path path;
     struct roster *roster;
     int listeners[RANKS_MAX];
-    /* Shared by all processes. */
+    /* All processes share this memory. */
     struct {
         pid_t pids[RANKS_MAX];
         volatile uint32_t room[RANKS_ROOM];
@@ -84,18 +85,20 @@ machine_loop(void *owner)
     return NULL;
 }
 
-/* The defaults, but for what the path and the options of the world say. */
+/* Uses the defaults, except for the settings of the path and of the options. */
 static void
 machine_configure(struct machine *machine, const struct world *world)
 {
     struct config *config = &machine->config;
 
-    config_init(config);
+    default_config_init(config);
     config->op_timeout_ms = SESSION_MS;
     config->failure_timeout_ms = 0;
     snprintf(config->algorithms, sizeof(config->algorithms), "%s",
              world->path.algorithms);
     snprintf(config->link, sizeof(config->link), "latency=1us");
+    snprintf(config->recorder.folder, sizeof(config->recorder.folder), "%s",
+             getenv("HOOP_RECORDER_DIR") ? getenv("HOOP_RECORDER_DIR") : "");
     config->loss = world->path.loss;
     config->codec = world->path.codec;
     if (world->options->codec)
@@ -143,7 +146,7 @@ machine_stop(struct machine *machine)
     loop_destroy(machine->loop);
 }
 
-/* Like everybody else in the test world: until all are here. */
+/* Waits until the process of every rank has stored its PID. */
 static void
 await_pids(const struct world *world)
 {
@@ -153,8 +156,9 @@ await_pids(const struct world *world)
     }
 }
 
-/* As a session does it: memory of all, where it may be, and a table; but what
- * messages cost is not measured anew for each of many small worlds. */
+/* Does what a session does: negotiates a shared region where the ranks can use
+ * one, and agrees on a table of algorithms. A fixed link model saves measuring
+ * the links of many small worlds. */
 static struct tuner *
 comm_tune(struct hoop_comm *comm,
           const struct machine *machine,
@@ -260,7 +264,7 @@ world_wait(const struct world *world)
                 fprintf(stderr, "the ranks are not done at the deadline\n");
                 for (uint32_t i = 0; i < world->roster->size; i++) {
                     kill(world->shared->pids[i], SIGABRT);
-                    /* One that is stopped does not end. */
+                    /* A stopped process handles SIGABRT only after SIGCONT. */
                     kill(world->shared->pids[i], SIGCONT);
                 }
                 return world->roster->size;
@@ -290,7 +294,7 @@ ranks_run(const struct ranks_options *options)
             const int result = rank_main(&world, i);
 
             fflush(NULL);
-            /* exit(), so that leaks are found. */
+            /* exit(), unlike _exit(), runs the check of the leak sanitizer. */
             exit(result);
         }
     }
@@ -352,7 +356,7 @@ ranks_run_cases(const struct rank_cases *cases)
             };
         }
     }
-    /* Those without a name are no tests. */
+    /* cmocka skips the entries of the array that have no name. */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
@@ -377,7 +381,8 @@ room_await(const struct rank *rank, uint32_t place, uint32_t at_least)
 void
 rank_await_end(const struct rank *rank, uint32_t other)
 {
-    /* Fails only when it has ended and been waited for. */
+    /* This fails only if the process has ended and its parent has waited for
+     * it. */
     const int fd = (int)syscall(SYS_pidfd_open, rank->pids[other], 0);
     struct pollfd end = {.fd = fd, .events = POLLIN};
 

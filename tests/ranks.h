@@ -19,7 +19,7 @@
 
 struct engine;
 
-/* What a rank's test body may use. */
+/* A rank's test body may use this. */
 struct rank {
     uint32_t rank;
     uint32_t size;
@@ -60,7 +60,7 @@ ranks_run(const struct ranks_options *options);
 uint32_t
 ranks_run_all(uint32_t size, rank_fn *body);
 
-/* A test for cmocka: it runs body on each number of ranks from first to
+/* A cmocka test with this state runs body on each number of ranks from first to
  * last. */
 struct ranks_test {
     rank_fn *body;
@@ -97,10 +97,10 @@ struct rank_cases {
 int
 ranks_run_cases(const struct rank_cases *cases);
 
-/* With these, ranks wait for each other without hoop, at most until the
+/* These functions let ranks wait for each other without hoop, at most until the
  * deadline of the run. room_add() increments a counter, and room_await() sleeps
- * until it has reached a value. What a rank wrote before it is then visible,
- * too. */
+ * until the counter has reached a value. Whatever a rank wrote before
+ * room_add() is visible to a rank that room_await() has woken. */
 void
 room_add(struct rank *rank, uint32_t place);
 void
@@ -116,7 +116,8 @@ error_says(const char *phrase);
 bool
 error_names(const struct rank *rank, uint32_t other);
 
-/* In a body: unless the condition holds, report it and return 1. */
+/* Use this in a body: unless the condition holds, it reports that and returns
+ * 1. */
 #define RANK_CHECK(condition)                                                  \
     do {                                                                       \
         if (!(condition))                                                      \

@@ -1,4 +1,4 @@
-/* tests/segments.c - what HOOP_TRANSPORT says, for tests that connect */
+/* tests/segments.c - the transport settings, for tests that make connections */
 
 #include "segments.h"
 

@@ -37,7 +37,7 @@ USUAL = 0.75
 
 def calls_per_batch(call):
     # Who waits sleeps soon: of few, all find the others there.
-    if call.transport == 'shm':
+    if call.transport == 'shm' or (call.name, call.n_bytes) == ('allreduce', 8):
         return 5
     if call.n_bytes >= 1 << 24:
         return 2

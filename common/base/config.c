@@ -7,7 +7,6 @@
 
 #include "base/config.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,25 +50,6 @@ static bool
 setting_has_field(const struct setting *setting)
 {
     return (setting->users & SETTING_USER_WORKER) != 0;
-}
-
-void
-config_init(struct config *config)
-{
-    memset(config, 0, sizeof(*config));
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        const struct setting *setting = setting_row((enum setting_id)i);
-        const struct setting_input input = {.origin = SETTING_FROM_DEFAULT,
-                                            .where = "default",
-                                            .text = setting->default_text};
-        uint64_t number = 0;
-
-        if (!setting_has_field(setting) || !setting->default_text)
-            continue;
-        if (setting_parse(setting, &input, &number) != HOOP_OK)
-            assert(!"a default within its bounds");
-        config_set_field(config, setting, setting->default_text, number);
-    }
 }
 
 void

@@ -50,6 +50,7 @@ enum setting_id {
     SETTING_TUNING,
     SETTING_LOG,
     SETTING_LOG_FORMAT, /* also of hoopd */
+    SETTING_RECORDER_DIR,
     SETTING_DEBUG_SPIN,
     SETTING_DEBUG_LINK,
     SETTING_DEBUG_FAULT, /* hoopd reads the variable itself */
@@ -149,6 +150,16 @@ struct config_place {
     char root[LIMIT_NAME]; /* the job that this world grows; "": none */
 };
 
+struct config_log {
+    enum log_level level;
+    enum log_format format;
+};
+
+/* Of recorder/recorder.h. */
+struct config_recorder {
+    char folder[LIMIT_SETTING]; /* "": no call is recorded */
+};
+
 /* Paths; "": not set. */
 struct config_tls {
     char cert[LIMIT_SETTING];
@@ -185,8 +196,8 @@ struct config {
      * also 0 if the user turned the log off. */
     uint32_t late_warning_ms;
     uint32_t wait_notice_ms; /* base/log.h; 0: no notices, likewise */
-    enum log_level log_level;
-    enum log_format log_format;
+    struct config_log log;
+    struct config_recorder recorder;
     struct port_range ports; /* for the listener that peers connect to */
     uint32_t rank;           /* or RENDEZVOUS_RANK_ANY */
     uint32_t world_size;     /* 0: the coordinator's default */
@@ -210,10 +221,6 @@ struct config {
 };
 
 struct settings;
-
-/* Set each setting to the default in its row, and everything else to 0. */
-void
-config_init(struct config *config);
 
 /* Set each setting to its value in settings, which are a worker's, and
  * everything else to 0. */

@@ -3,6 +3,14 @@
 
 #include "base/evidence.h"
 
+#include <string.h>
+
+const char *
+evidence_find_reporters(const char *why)
+{
+    return strstr(why, EVIDENCE_REPORTED_BY);
+}
+
 const struct evidence_row evidence_rows[EVIDENCE_KINDS] = {
     [EVIDENCE_TOLD] = {"told", EVIDENCE_FINAL, 0, false, ""},
     [EVIDENCE_ENDED] = {"process ended", EVIDENCE_ALONE, 100, false, ""},

@@ -28,7 +28,8 @@ enum evidence {
     EVIDENCE_SILENT = 4,
     /* Only the coordinator has not heard it; no rank reports this. */
     EVIDENCE_LEASE = 5,
-    /* It reported its own failure, with the reason: hoop_abort(). */
+    /* It reported its own failure, with the reason: hoop_abort(), or a
+     * shortage. */
     EVIDENCE_GIVEN_UP = 6,
     EVIDENCE_KINDS = 7,
 };
@@ -52,6 +53,18 @@ struct evidence_row {
     /* What is assumed but not known; "": nothing. */
     const char *inferred;
 };
+
+/* How the reason of a rank begins that gives up for want of something; its name
+ * comes before. */
+#define EVIDENCE_GAVE_UP "gave up: "
+
+/* How the part of a reason begins that says who found out, the last one. The
+ * control plane carries it in the text: docs/rpc.md. */
+#define EVIDENCE_REPORTED_BY ", reported by "
+
+/* Returns where that part of why begins, or NULL. */
+const char *
+evidence_find_reporters(const char *why);
 
 /* Indexed by enum evidence. */
 extern const struct evidence_row evidence_rows[EVIDENCE_KINDS];

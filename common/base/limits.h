@@ -194,6 +194,15 @@ enum {
     LIMIT_STORAGE_CHECK_MS = 600000, /* time to read all data once, from any
                                       disk */
     LIMIT_REPORT_REASON = 256,       /* text of a report about a peer */
+    LIMIT_ACTIVITY_DETAILS = 4096,   /* bytes in which a rank says what it is
+                                        in; all its texts fit */
+    LIMIT_ACTIVITY_PROCESSES = 8,    /* processes that a rank describes: its
+                                        own and some of its host */
+    LIMIT_ACTIVITY_WAITS = 4,        /* ranks for which it says how long it
+                                        waited */
+    LIMIT_ACTIVITY_ASKERS = 4,       /* ranks of which it says that they asked
+                                        for a sign of life */
+    LIMIT_WHY_CULPRITS = 16,         /* ranks that a verdict names */
 
     /* Bytes that a peer may send before they were requested, per connection. */
     LIMIT_EAGER_WINDOW = 1024 * 1024,
@@ -241,9 +250,20 @@ enum {
      * behind another. */
     LIMIT_ENCODED_PAYLOADS = 16,
 
-    /* Collectives of a communicator known to fail before they are called;
-     * and as many receives. */
+    /* Collectives of a communicator known to fail before they are called (one
+     * more revokes it); as many receives (one more ends at its deadline, with a
+     * warning); and as many last answers of ranks that leave, which only make
+     * the text of a failure more precise. */
     LIMIT_EARLY_FAILURES = 1024,
+
+    /* The flight recorder: all of it; calls; how many calls under way it steps
+     * over to record a new one; communicators; and their members, as many as
+     * one communicator can have. */
+    LIMIT_RECORDER_BYTES = 2 * 1024 * 1024,
+    LIMIT_RECORDER_CALLS = 8192,
+    LIMIT_RECORDER_SKIPS = 64,
+    LIMIT_RECORDER_COMMS = 512,
+    LIMIT_RECORDER_MEMBERS = 65536,
 
     /* Communicators known to be closed: late frames for them arrive soon
      * after. */
@@ -268,6 +288,19 @@ enum {
      * LIMIT_RPC_OTHER_FILES. */
     LIMIT_HTTP_MS = 5000,
     LIMIT_HTTP_CONNECTIONS = 64,
+    /* Open pages, each a stream of events: also at most a quarter of the
+     * connections. Events that the reader of one has not taken yet: those of
+     * some seconds for 4,096 ranks. A reader that takes nothing for that long is
+     * cut off. */
+    LIMIT_HTTP_STREAMS = 16,
+    LIMIT_HTTP_STREAM_BYTES = 4 * 1024 * 1024,
+    LIMIT_HTTP_STALL_MS = 15000,
+    /* Entries of the log that the page shows: a few hours of a busy hoopd. */
+    LIMIT_HTTP_LOG_ENTRIES = 512,
+    /* Pages that have shown a token, and for how long that counts: a day's
+     * work. */
+    LIMIT_HTTP_SESSIONS = 64,
+    LIMIT_HTTP_SESSION_MS = 12 * 3600 * 1000,
 
     /* Connections that have not authenticated yet; also at most a quarter of
      * the process's descriptors. */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -172,6 +173,147 @@ process_get_cpu_time(uint32_t pid)
     if (threads)
         closedir(threads);
     return share;
+}
+
+struct system_call_name {
+    long number;
+    const char *name;
+};
+
+/* The calls in which programs sleep. */
+static const struct system_call_name system_call_names[] = {
+    {SYS_read, "read"},
+    {SYS_write, "write"},
+    {SYS_readv, "readv"},
+    {SYS_writev, "writev"},
+    {SYS_pread64, "pread"},
+    {SYS_pwrite64, "pwrite"},
+    {SYS_recvfrom, "recv"},
+    {SYS_recvmsg, "recvmsg"},
+    {SYS_sendto, "send"},
+    {SYS_sendmsg, "sendmsg"},
+    {SYS_accept, "accept"},
+    {SYS_accept4, "accept"},
+    {SYS_connect, "connect"},
+    {SYS_futex, "futex"},
+    {SYS_nanosleep, "nanosleep"},
+    {SYS_clock_nanosleep, "clock_nanosleep"},
+    {SYS_ppoll, "poll"},
+    {SYS_pselect6, "select"},
+    {SYS_epoll_pwait, "epoll_wait"},
+    {SYS_wait4, "wait"},
+    {SYS_waitid, "wait"},
+    {SYS_fsync, "fsync"},
+    {SYS_fdatasync, "fdatasync"},
+    {SYS_flock, "flock"},
+    {SYS_openat, "open"},
+    {SYS_rt_sigtimedwait, "sigwait"},
+    {SYS_io_getevents, "io_getevents"},
+#ifdef SYS_poll
+    {SYS_poll, "poll"},
+    {SYS_select, "select"},
+    {SYS_epoll_wait, "epoll_wait"},
+    {SYS_pause, "pause"},
+    {SYS_open, "open"},
+#endif
+};
+
+/* The file holds "230 0x0 0x0 ..." or "running". A kernel may not show the
+ * calls of other processes. */
+static void
+system_call_read(uint32_t pid, char where[PROCESS_WHERE_MAX])
+{
+    char path[48];
+    char text[512];
+    long number = -1;
+
+    snprintf(path, sizeof(path), "/proc/%u/syscall", pid);
+    if (!proc_file_read(path, sizeof(text), text) ||
+        sscanf(text, "%ld", &number) != 1 || number < 0) {
+        /* The kernel's function in which it sleeps, "0" if it is not told. */
+        snprintf(path, sizeof(path), "/proc/%u/wchan", pid);
+        if (proc_file_read(path, sizeof(text), text) && strcmp(text, "0") != 0)
+            snprintf(where, PROCESS_WHERE_MAX, "%.40s", text);
+        return;
+    }
+    for (size_t i = 0;
+         i < sizeof(system_call_names) / sizeof(system_call_names[0]); i++) {
+        if (system_call_names[i].number == number) {
+            snprintf(where, PROCESS_WHERE_MAX, "%s", system_call_names[i].name);
+            return;
+        }
+    }
+    snprintf(where, PROCESS_WHERE_MAX, "system call %ld", number);
+}
+
+static char
+thread_state_letter(const char *path)
+{
+    char text[512];
+
+    if (!proc_file_read(path, sizeof(text), text))
+        return 'X';
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' ? end[2] : '\0';
+}
+
+/* Return whether a thread of the process other than the calling one runs. */
+static bool
+process_has_running_thread(uint32_t pid)
+{
+    const unsigned long self = (unsigned long)gettid();
+    const struct dirent *entry;
+    DIR *threads = process_threads_open(pid);
+    bool is_running = false;
+    char path[64];
+
+    while (threads && !is_running && (entry = readdir(threads))) {
+        if (entry->d_name[0] == '.' || strtoul(entry->d_name, NULL, 10) == self)
+            continue;
+        snprintf(path, sizeof(path), "/proc/%u/task/%.16s/stat", pid,
+                 entry->d_name);
+        is_running = thread_state_letter(path) == 'R';
+    }
+    if (threads)
+        closedir(threads);
+    return is_running;
+}
+
+static uint64_t
+process_swapped_kib(uint32_t pid)
+{
+    char path[32];
+    char text[4096];
+
+    snprintf(path, sizeof(path), "/proc/%u/status", pid);
+    if (!proc_file_read(path, sizeof(text), text))
+        return 0;
+    const char *line = strstr(text, "\nVmSwap:");
+    return line ? strtoull(line + sizeof("\nVmSwap:") - 1, NULL, 10) : 0;
+}
+
+void
+process_look(uint32_t pid, struct process_glance *out_glance)
+{
+    char path[32];
+
+    *out_glance = (struct process_glance){0};
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    out_glance->state = thread_state_letter(path);
+    if (out_glance->state == 't')
+        out_glance->state = 'T';
+    /* Its files may only be hidden from this user, and its first thread may
+     * have ended before the others. */
+    if (out_glance->state == 'X' && !process_has_ended(pid))
+        out_glance->state = '\0';
+    if (out_glance->state == 'Z' && !process_has_ended(pid))
+        out_glance->state = 'S';
+    if (out_glance->state == 'S' && process_has_running_thread(pid))
+        out_glance->state = 'R';
+    if (out_glance->state == 'S' || out_glance->state == 'D')
+        system_call_read(pid, out_glance->where);
+    if (out_glance->state != 'X' && out_glance->state != 'Z')
+        out_glance->swapped_kib = process_swapped_kib(pid);
 }
 
 /* Return whether /proc shows this PID namespace: "self" must be our own pid. */
@@ -370,8 +512,13 @@ resource_error_describe(enum resource_call call,
                  strerror(error));
     else if (error == EAGAIN && call == RESOURCE_THREAD)
         thread_limit_describe(out_text);
-    else if (error == ENOMEM && call != RESOURCE_DESCRIPTOR &&
-             call != RESOURCE_CONNECT)
+    else if (error == ENOSPC && call == RESOURCE_WATCH)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its user may watch no more descriptors by epoll "
+                 "(%sfs.epoll.max_user_watches, which sysctl raises)",
+                 proc_value_read("/proc/sys/fs/epoll/max_user_watches", value));
+    else if (error == ENOMEM &&
+             (call == RESOURCE_MAPPING || call == RESOURCE_THREAD))
         mapping_limit_describe(out_text);
     else if (error == ENOBUFS || error == ENOMEM)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,

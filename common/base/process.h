@@ -57,6 +57,23 @@ struct process_cpu_time {
 struct process_cpu_time
 process_get_cpu_time(uint32_t pid);
 
+enum {
+    PROCESS_WHERE_MAX = 48,
+};
+
+/* What /proc shows of a process at a glance. */
+struct process_glance {
+    char state; /* R S D T Z, X: it is not there; 0: nothing is known */
+    char where[PROCESS_WHERE_MAX]; /* S or D: the system call in which it
+                                      sleeps: "futex"; "": not known */
+    uint64_t swapped_kib;          /* of its memory */
+};
+
+/* Look at a process: its first thread, or R if another thread than the caller
+ * runs while that one sleeps. Thread: any. */
+void
+process_look(uint32_t pid, struct process_glance *out_glance);
+
 /* Return whether process_get_state() is PROCESS_STOPPED. */
 bool
 process_is_stopped(uint32_t pid);
@@ -77,6 +94,7 @@ enum resource_call {
     RESOURCE_CONNECT,    /* connect() */
     RESOURCE_MAPPING,    /* mmap(), fallocate() and ftruncate() of memory */
     RESOURCE_THREAD,     /* pthread_create() */
+    RESOURCE_WATCH,      /* epoll_ctl() */
 };
 
 /*

@@ -373,7 +373,7 @@ static const struct setting rows[SETTING_COUNT] = {
                      .choices = setting_choices_log_levels,
                      .type = SETTING_TYPE_CHOICE,
                      .users = WORKER,
-                     .field = offsetof(struct config, log_level)},
+                     .field = offsetof(struct config, log.level)},
     [SETTING_LOG_FORMAT] = {.name = "log_format",
                             .environment = "HOOP_LOG_FORMAT",
                             .option = "log-format",
@@ -383,7 +383,20 @@ static const struct setting rows[SETTING_COUNT] = {
                             .choices = setting_choices_log_formats,
                             .type = SETTING_TYPE_CHOICE,
                             .users = WORKER | HOOPD,
-                            .field = offsetof(struct config, log_format)},
+                            .field = offsetof(struct config, log.format)},
+    [SETTING_RECORDER_DIR] =
+        {.name = "recorder_dir",
+         .environment = "HOOP_RECORDER_DIR",
+         .option = "recorder-dir",
+         .placeholder = "PATH",
+         .help = "folder in which each rank keeps the record of its last calls "
+                 "as the file JOB.RANK.hoopr, which outlives the process; "
+                 "hoopctl record reads it; the folder is created if it is "
+                 "missing, not those above it",
+         .type = SETTING_TYPE_TEXT,
+         .max = LIMIT_SETTING - 1,
+         .users = WORKER,
+         .field = offsetof(struct config, recorder.folder)},
     [SETTING_DEBUG_SPIN] =
         {.name = "debug_spin",
          .environment = "HOOP_DEBUG_SPIN",
@@ -440,8 +453,9 @@ static const struct setting rows[SETTING_COUNT] = {
          .option = "http",
          .placeholder = "HOST:PORT",
          .help =
-             "address of /healthz, /readyz and /metrics, or several, or none; "
-             "by default 0.0.0.0:4668, or localhost:4668 without a token",
+             "address of the page, /healthz, /readyz and /metrics, or several, "
+             "or none; by default 0.0.0.0:4668, or localhost:4668 without a "
+             "token",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_ADDRESS - 1,
          .users = HOOPD},

@@ -30,15 +30,15 @@ poller_epoll_ctl(struct poller *poller,
                  int fd,
                  struct epoll_event *event)
 {
+    char why[RESOURCE_LIMIT_TEXT];
+
     if (epoll_ctl(poller->epoll_fd, operation, fd, event) == 0)
         return HOOP_OK;
-    if (errno == ENOSPC || errno == ENOMEM)
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "the kernel watches no more descriptors: %s; see "
-                           "/proc/sys/fs/epoll/max_user_watches",
-                           strerror(errno));
-    return error_raise(HOOP_E_INTERNAL, "epoll refuses descriptor %d: %s", fd,
-                       strerror(errno));
+    const int error = errno;
+    return error_raise(error == ENOSPC || error == ENOMEM ? HOOP_E_EXHAUSTED
+                                                          : HOOP_E_INTERNAL,
+                       "no epoll watch for a descriptor: %s",
+                       resource_error_describe(RESOURCE_WATCH, error, why));
 }
 
 static struct epoll_event

@@ -129,6 +129,10 @@ empty_body_descriptor(void)
          "one job: its members, epoch and store, at once; which calls its "    \
          "ranks are in, within a second",                                      \
          CLUSTER_JOB)                                                          \
+    CORE(METHOD_STATUS_WHY, "hoop.v1.Status/Why", METHOD_READS, METHOD_NEEDED, \
+         METHOD_LONG_POLL, ROLE_OPERATOR, empty_body, why_reply,               \
+         "what holds a job up: a sentence, and all that its ranks say of it",  \
+         CLUSTER_WHY)                                                          \
     OTHER(METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,     \
           METHOD_NEEDED, METHOD_AT_ONCE, ROLE_ANYBODY, auth_challenge_request, \
           auth_challenge_reply,                                                \

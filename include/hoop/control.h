@@ -196,6 +196,59 @@ HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_totals(hoop_control_t *control,
                     const struct hoop_control_roster **out_roster);
 
+/* What is known of a rank beyond its call, put together from what all say. Texts
+ * are never NULL. */
+struct hoop_control_why_rank {
+    const struct hoop_control_rank
+        *rank;             /* with its activity, if it was asked */
+    uint64_t last_sign_ms; /* since it was last heard; UINT64_MAX: not known */
+    bool is_setup; /* it creates a communicator, or agrees on something */
+    uint64_t communicator_id;
+    uint32_t awaited_rank; /* for which it waits; HOOP_CONTROL_RANK_ANY: none */
+    const char
+        *awaited_doing; /* "in this call", "in another call", "in no call",
+                                  "": not known */
+    const char *awaited_call; /* that other call, or "" */
+    const char *awaited_sign; /* "heard", "not heard", "": not known */
+    /* Of one that is not heard, whether it hears this rank: as awaited_sign. */
+    const char *awaited_hears;
+    uint64_t
+        awaited_silence_ms; /* since its last byte; UINT64_MAX: not known */
+    uint64_t n_done_bytes;  /* moved between the two */
+    uint64_t n_bytes;
+    const char *finished; /* collectives that it finished last, or "" */
+    const char *failure;  /* what its last call that failed said, or "" */
+    enum hoop_status failure_status;
+    char
+        process; /* its state in /proc: R S D T Z, X: it is gone, 0: not known */
+    const char *where; /* the system call it sleeps in, or "" */
+    uint64_t swapped_kib;
+    uint64_t held_up_ms;    /* that another waited for it in the last minute */
+    uint32_t held_up_rank;  /* who; HOOP_CONTROL_RANK_ANY: nobody */
+    uint64_t lost_revision; /* of the job, when it was lost; 0: it is not */
+};
+
+struct hoop_control_verdict {
+    const char
+        *kind; /* "stopped", "deadlock", "moving", ...: docs/failure.md */
+    const char *sentence; /* what holds the job up */
+    const char *advice;   /* where to look next, or "" */
+    bool is_held_up;      /* something does */
+    size_t n_culprits;
+    const uint32_t *culprits; /* ranks */
+    const struct hoop_control_roster *roster;
+    size_t n_ranks;
+    const struct hoop_control_why_rank *ranks; /* those furthest behind first */
+};
+
+/* What holds the job up: the coordinator asks all ranks, as of
+ * hoop_control_activities(), and answers within a second.
+ * Handle: HOOP_E_NOT_FOUND (no such job), HOOP_E_UNIMPLEMENTED (the coordinator is
+ * of an earlier version). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_why(hoop_control_t *control,
+                 const struct hoop_control_verdict **out_verdict);
+
 struct hoop_control_group {
     const char *key;
     uint64_t communicator;

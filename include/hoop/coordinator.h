@@ -26,12 +26,13 @@ enum hoop_durability {
 
 /* Borrowed for the call; zero or NULL means the default. */
 struct hoop_coordinator_options {
-    const char *listen;      /* host:port, "127.0.0.1:0"; localhost:port is
+    const char *listen;  /* host:port, "127.0.0.1:0"; localhost:port is
                                  127.0.0.1 and ::1; several: with commas */
-    const char *http;        /* as listen, for health and metrics; NULL: none */
-    const char *token;       /* every job's token; NULL: it serves clients
+    const char *http;    /* as listen, for health, metrics and the page; NULL:
+                            none */
+    const char *token;   /* every job's token; NULL: it serves clients
                                  without one only */
-    uint32_t world_size;     /* for jobs whose workers do not say; 0: none */
+    uint32_t world_size; /* for jobs whose workers do not say; 0: none */
     uint32_t world_size_min; /* form with fewer after settle_ms; 0: exactly */
     uint32_t settle_ms;      /* 1 s */
     uint32_t lease_ms;       /* a silent member is lost after this, 10 s */

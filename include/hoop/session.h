@@ -52,7 +52,9 @@ HOOP_BEGIN
  * (likewise, a join, or a call that creates, agrees, shrinks or grows, that has
  * waited so long says for whom, and how long it may, then ever more rarely, 1 s;
  * so does a member of its coordinator, and says when it is back),
- * "log" and "log_format" (of the process: the first session's count).
+ * "log" and "log_format" (of the process: the first session's count),
+ * "recorder_dir" (a folder where the process records its last calls:
+ * hoop/recorder.h).
  *
  * Thread: while nobody calls setenv(), nor changes what is borrowed.
  */

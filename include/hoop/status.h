@@ -36,7 +36,7 @@ enum hoop_status {
     HOOP_E_PEER_LOST = 33, /* a rank died; the text names it */
     HOOP_E_MISMATCH = 34,  /* ranks called different things; both are named */
     HOOP_E_CLOSED = 35,    /* the session or communicator has been left */
-    HOOP_E_RANK_FAILED = 36, /* one gave up: hoop_abort(); the text says why */
+    HOOP_E_RANK_FAILED = 36, /* one gave up, and the text says why */
 };
 
 /* gRPC's: "OK", "INVALID_ARGUMENT", ...; never NULL. Thread: any. */

@@ -178,3 +178,17 @@ action_list_copy_text(struct action_list *action_list, const char *text)
 
     return memcpy(action_list_alloc(action_list, n_bytes, 1), text, n_bytes);
 }
+
+const uint8_t *
+action_list_copy_bytes(struct action_list *action_list,
+                       const uint8_t *bytes,
+                       size_t n_bytes)
+{
+    if (n_bytes == 0)
+        return NULL;
+
+    uint8_t *copy = action_list_alloc(action_list, n_bytes, 1);
+
+    memcpy(copy, bytes, n_bytes);
+    return copy;
+}

@@ -36,6 +36,7 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_KEY_CHANGES,
     CLUSTER_REPLY_JOBS,
     CLUSTER_REPLY_JOB,
+    CLUSTER_REPLY_WHY, /* job is set; the service explains it */
 };
 
 enum cluster_member_state {
@@ -72,6 +73,8 @@ struct cluster_member {
     const char *reason;         /* why the member is lost; "" otherwise */
     uint64_t given_up_revision; /* revision of the change in which the member
                               declared its own failure; 0: it did not */
+    uint64_t lost_revision;     /* revision of the change in which the member
+                              was lost; 0: it is not */
     const struct rank_totals *totals; /* what it has told to have done */
 };
 
@@ -266,7 +269,9 @@ struct cluster_missing_members {
     uint64_t since_ns; /* when the call arrived */
     uint32_t n_ranks;  /* ranks that take part */
     uint32_t n_present_ranks;
-    const char *missing; /* "rank 2 (a:7), rank 3 (b:9)" */
+    uint32_t missing_rank; /* the first rank of missing; CLUSTER_RANK_ANY:
+                              none */
+    const char *missing;   /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 
 struct cluster_reply {
@@ -404,6 +409,13 @@ void *
 action_list_alloc(struct action_list *action_list,
                   size_t n_items,
                   size_t n_bytes);
+
+/* Copy n_bytes; the copy lives until the action list is cleared. Returns NULL
+ * if there are none. */
+const uint8_t *
+action_list_copy_bytes(struct action_list *action_list,
+                       const uint8_t *bytes,
+                       size_t n_bytes);
 
 /* Copy text; the copy lives until the action list is cleared. NULL becomes
  * "". */

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/evidence.h"
 #include "base/limits.h"
 #include "core/event.h"
 #include "core/forming.h"
@@ -159,11 +160,10 @@ ended_members_declare_lost(struct cluster *cluster,
         if (!join->ended[rank] || member->state != CLUSTER_MEMBER_ACTIVE ||
             member->pid_namespace_id != join->pid_namespace_id)
             continue;
-        text_buffer_append(
-            &reason,
-            "its process has ended, reported by %s:%u, which comes "
-            "after it",
-            join->host, join->pid);
+        text_buffer_append(&reason,
+                           "its process has ended" EVIDENCE_REPORTED_BY
+                           "%s:%u, which comes after it",
+                           join->host, join->pid);
         membership_declare_lost(cluster, member, reason.text);
     }
 }

@@ -8,6 +8,7 @@
 #include "core/change.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,56 @@
 void
 ended_jobs_add(struct ended_jobs *ended_jobs, const struct ended_job *ended_job)
 {
-    ended_jobs->ring[ended_jobs->n_added % LIMIT_ENDED_JOBS] = *ended_job;
+    struct ended_job *place =
+        &ended_jobs->ring[ended_jobs->n_added % LIMIT_ENDED_JOBS];
+
+    free(place->members);
+    *place = *ended_job;
     ended_jobs->n_added++;
+}
+
+void
+ended_jobs_deinit(struct ended_jobs *ended_jobs)
+{
+    for (size_t i = 0; i < LIMIT_ENDED_JOBS; i++)
+        free(ended_jobs->ring[i].members);
+}
+
+static void
+ended_job_add_member(struct ended_job *ended_job, const struct member *member)
+{
+    if (ended_job->n_members == ENDED_MEMBERS_MAX)
+        return;
+    struct ended_member *ended = &ended_job->members[ended_job->n_members++];
+
+    *ended = (struct ended_member){
+        .rank = member->rank,
+        .pid = member->pid,
+        .state = member->state,
+        .lost_revision = member->lost_revision,
+    };
+    snprintf(ended->host, sizeof(ended->host), "%s", member->host);
+    snprintf(ended->reason, sizeof(ended->reason), "%s",
+             member->reason ? member->reason : "");
+}
+
+void
+ended_job_add_members(struct ended_job *ended_job, const struct job *job)
+{
+    const struct cluster_membership_change *changes = job->world.changes;
+
+    ended_job->token = job->token;
+    ended_job->members =
+        memory_calloc(ENDED_MEMBERS_MAX, sizeof(*ended_job->members));
+    for (size_t i = 0; i < job->world.n_changes; i++) {
+        if (changes[i].kind == CLUSTER_CHANGE_LOST &&
+            changes[i].rank < job->world.size)
+            ended_job_add_member(ended_job, job->world.ranks[changes[i].rank]);
+    }
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        if (job->world.ranks[rank]->state != CLUSTER_MEMBER_LOST)
+            ended_job_add_member(ended_job, job->world.ranks[rank]);
+    }
 }
 
 size_t

@@ -9,6 +9,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "base/role.h"
 #include "core/action.h"
 #include "core/event.h"
 
@@ -88,6 +89,21 @@ history_change_at(const struct history *history, uint64_t revision);
  * were here and gave up.
  */
 
+enum {
+    /* Members of an ended job that are remembered, those that were lost first:
+     * the ends of all others follow from theirs. */
+    ENDED_MEMBERS_MAX = 16,
+};
+
+struct ended_member {
+    uint32_t rank;
+    uint32_t pid;
+    char host[LIMIT_NAME];
+    enum cluster_member_state state;
+    uint64_t lost_revision;
+    char reason[LIMIT_ERROR_TEXT]; /* why it was lost, or "" */
+};
+
 struct ended_job {
     char name[LIMIT_NAME];
     uint64_t when_ns;
@@ -96,6 +112,10 @@ struct ended_job {
     uint32_t n_joined;
     uint32_t n_left;
     uint32_t n_lost;
+    /* Forgotten when the coordinator restarts: */
+    struct token token; /* who may read the members; zeroed with them */
+    size_t n_members;
+    struct ended_member *members; /* owned, or NULL */
 };
 
 /* A zeroed ring is empty. */
@@ -104,9 +124,18 @@ struct ended_jobs {
     size_t n_added;
 };
 
+/* Takes the members of ended_job. */
 void
 ended_jobs_add(struct ended_jobs *ended_jobs,
                const struct ended_job *ended_job);
+
+/* Free what the ring holds. */
+void
+ended_jobs_deinit(struct ended_jobs *ended_jobs);
+
+/* Remember the members of a job that ends. */
+void
+ended_job_add_members(struct ended_job *ended_job, const struct job *job);
 
 /* Return how many jobs are remembered. */
 size_t

@@ -147,6 +147,7 @@ job_add_to_ended(struct cluster *cluster, const struct job *job)
     };
 
     strcpy(ended_job.name, job->name);
+    ended_job_add_members(&ended_job, job);
     ended_jobs_add(&cluster->ended_jobs, &ended_job);
     journal_write_ended_job(cluster, &ended_job);
 }
@@ -265,6 +266,7 @@ cluster_destroy(struct cluster *cluster)
     waiters_free_all(cluster);
     jobs_destroy(cluster);
     job_metrics_table_deinit(&cluster->job_metrics);
+    ended_jobs_deinit(&cluster->ended_jobs);
     timer_heap_deinit(&cluster->timer_heap);
     action_list_deinit(&cluster->action_list);
     free(cluster);
@@ -422,6 +424,19 @@ new_job_token_check(struct cluster *cluster, const struct cluster_event *event)
     return HOOP_OK;
 }
 
+/* Return the ended job whose members the request may ask for, or NULL. */
+static const struct ended_job *
+request_find_ended_job(const struct cluster *cluster,
+                       const struct cluster_event *event)
+{
+    const struct ended_job *ended_job =
+        request_handlers[event->kind].scope == REQUEST_MAY_NAME_ENDED_JOB
+            ? ended_jobs_find(&cluster->ended_jobs, event->job)
+            : NULL;
+
+    return ended_job && ended_job->members ? ended_job : NULL;
+}
+
 /* Check the token of a request. Handle: HOOP_E_UNAUTHENTICATED (no valid
  * token), HOOP_E_DENIED (a role with too few rights), HOOP_E_INVALID (the token
  * of a new job is too long). */
@@ -430,9 +445,13 @@ request_token_check(struct cluster *cluster,
                     const struct job *job,
                     const struct cluster_event *event)
 {
-    const struct token *token = job ? &job->token : &cluster->token;
+    const struct ended_job *ended_job =
+        job ? NULL : request_find_ended_job(cluster, event);
+    const struct token *token = job         ? &job->token
+                                : ended_job ? &ended_job->token
+                                            : &cluster->token;
 
-    if (!job && !cluster->has_token)
+    if (!job && !ended_job && !cluster->has_token)
         return new_job_token_check(cluster, event);
 
     const enum role role = token_find_role(token, event->token);
@@ -511,7 +530,9 @@ request_dispatch(struct cluster *cluster, const struct cluster_event *event)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!job && request_handler->scope == REQUEST_NEEDS_JOB)
+    if (!job && (request_handler->scope == REQUEST_NEEDS_JOB ||
+                 (request_handler->scope == REQUEST_MAY_NAME_ENDED_JOB &&
+                  !ended_jobs_find(&cluster->ended_jobs, event->job))))
         return error_raise(HOOP_E_NOT_FOUND,
                            "there is no job \"%s\": it begins when its first "
                            "worker joins and ends when all have left",

@@ -29,7 +29,8 @@ static const uint32_t CLUSTER_RANK_ANY = UINT32_MAX;
 enum request_scope {
     REQUEST_MAY_CREATE_JOB, /* a job, which may be created */
     REQUEST_NEEDS_JOB,
-    REQUEST_NEEDS_NO_JOB, /* none */
+    REQUEST_MAY_NAME_ENDED_JOB, /* a job, or one that has ended lately */
+    REQUEST_NEEDS_NO_JOB,       /* none */
 };
 
 /*
@@ -40,7 +41,7 @@ enum request_scope {
  * - GROUP_JOIN, until all have joined;
  * - VOTE, until all survivors have called;
  * - STORE_WAIT, until all keys exist;
- * - JOB, while members are asked.
+ * - JOB and WHY, while members are asked.
  * JOBS names no job; its token is checked only if hoopd has one for all jobs.
  */
 #define CLUSTER_REQUEST_LIST(X)                                                \
@@ -87,7 +88,9 @@ enum request_scope {
     /* -> JOBS */                                                              \
     X(CLUSTER_JOBS, status_query_jobs, REQUEST_NEEDS_NO_JOB)                   \
     /* view -> JOB */                                                          \
-    X(CLUSTER_JOB, status_query_job, REQUEST_NEEDS_JOB)
+    X(CLUSTER_JOB, status_query_job, REQUEST_NEEDS_JOB)                        \
+    /* -> WHY */                                                               \
+    X(CLUSTER_WHY, status_query_why, REQUEST_MAY_NAME_ENDED_JOB)
 
 #define CLUSTER_REQUEST_KIND(kind, handler, scope) kind,
 enum cluster_event_kind {
@@ -160,6 +163,13 @@ struct cluster_member_activity {
     uint64_t number;
     uint64_t age_ms;
     uint32_t n_calls;
+    uint64_t last_sign_ms;  /* since the member's last renewal; set by the
+                              core, as the next */
+    uint32_t missing_rank;  /* the call waits in the coordinator for this rank;
+                              CLUSTER_RANK_ANY: it does not */
+    const uint8_t *details; /* what else the member has told, which the core
+                               does not read */
+    size_t n_details;
 };
 
 /* A lease renewal. It may also carry answers: which ranks the member hears

@@ -405,6 +405,16 @@ group_slot_find_waiting(const struct member *member, uint64_t number)
     return NULL;
 }
 
+static uint32_t
+first_missing_rank(const struct group *group)
+{
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        if (group->slots[i].state != GROUP_SLOT_TAKEN)
+            return group->slots[i].member->rank;
+    }
+    return CLUSTER_RANK_ANY;
+}
+
 bool
 group_slots_missing_members(const struct member *member,
                             uint64_t number,
@@ -422,6 +432,7 @@ group_slots_missing_members(const struct member *member,
         .since_ns = group_slot->waiter->parked_ns,
         .n_ranks = group_slot->group->shown.n_ranks,
         .n_present_ranks = group_slot->group->n_taken_slots,
+        .missing_rank = first_missing_rank(group_slot->group),
     };
     missing_members_write(&missing, group_slot->group, MISSING_NEVER_JOINED,
                           "");

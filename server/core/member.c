@@ -141,7 +141,7 @@ waiter_kind_of_event(enum cluster_event_kind kind)
         return WAITER_GROUP_SLOT;
     if (kind == CLUSTER_VOTE)
         return WAITER_VOTE;
-    if (kind == CLUSTER_JOB)
+    if (kind == CLUSTER_JOB || kind == CLUSTER_WHY)
         return WAITER_ACTIVITY;
     assert(kind == CLUSTER_STORE_WATCH);
     return WAITER_KEY_WATCH;
@@ -667,5 +667,6 @@ member_public_view(const struct member *member, uint64_t now_ns)
         .given_up_revision =
             member->has_reported_own_failure ? member->lost_revision : 0,
         .totals = &member->totals,
+        .lost_revision = member->lost_revision,
     };
 }

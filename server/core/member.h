@@ -99,6 +99,7 @@ struct waiter {
                                       seen */
     uint64_t since;                /* WATCH, KEY_WATCH: all changes up to this
                                  revision were seen */
+    bool asks_why;                 /* ACTIVITY: the request is WHY, not JOB */
     enum cluster_key_match match;  /* KEY_WATCH */
     size_t missing;           /* KEYS: index of a key that does not exist */
     size_t n_keys;            /* KEYS: number of keys; KEY_WATCH: 1, the

@@ -129,6 +129,18 @@ member_set_lost(struct cluster *cluster,
     member_set_ended(cluster, member, CLUSTER_MEMBER_LOST);
 }
 
+/* What comes before reason in the log: the words of a rank that has given up may
+ * say so themselves. */
+static const char *
+loss_introduction(const struct member *member, const char *reason)
+{
+    if (!member->has_reported_own_failure)
+        return "is lost: ";
+    return strncmp(reason, EVIDENCE_GAVE_UP, strlen(EVIDENCE_GAVE_UP)) == 0
+               ? ""
+               : "has given up: ";
+}
+
 /* The worker is lost in all worlds of the job, with a single notice. */
 void
 membership_declare_lost(struct cluster *cluster,
@@ -146,9 +158,9 @@ membership_declare_lost(struct cluster *cluster,
         member_set_lost(cluster, living, reason);
     cluster->counters.verdicts++;
     action_list_add_notice(
-        &cluster->action_list, &notice, "%s of job \"%s\" %s: %s; epoch %llu",
+        &cluster->action_list, &notice, "%s of job \"%s\" %s%s; epoch %llu",
         member_label(newest).text, job_public_name(newest->job),
-        newest->has_reported_own_failure ? "has given up" : "is lost", reason,
+        loss_introduction(newest, reason), reason,
         (unsigned long long)newest->job->world.membership_epoch);
 }
 
@@ -205,7 +217,7 @@ membership_sanitize_reason(const char *reason, size_t n_room, char *out_reason)
 {
     /* The reporter is known from the call; a text that the reporter wrote is
      * dropped. */
-    const char *end = reason ? strstr(reason, ", reported by ") : NULL;
+    const char *end = reason ? evidence_find_reporters(reason) : NULL;
     const size_t n_most = end ? (size_t)(end - reason) : SIZE_MAX;
     size_t n_bytes = 0;
 
@@ -289,7 +301,7 @@ report_apply(struct cluster *cluster,
     const bool is_own_word = report->evidence == EVIDENCE_GIVEN_UP;
     text_buffer_append(&text_buffer, "%s", reason);
     if (!is_own_word)
-        text_buffer_append(&text_buffer, ", reported by %s",
+        text_buffer_append(&text_buffer, EVIDENCE_REPORTED_BY "%s",
                            member_label(reporter).text);
     if (is_own_word)
         member_report_own_failure(cluster, accused, text_buffer.text);

@@ -84,6 +84,20 @@ memory_strdup_charged(struct memory_account *account, const char *text)
     return memcpy(memory_alloc_charged(account, n_bytes, 1), text, n_bytes);
 }
 
+uint8_t *
+memory_copy_charged(struct memory_account *account,
+                    const uint8_t *bytes,
+                    size_t n_bytes)
+{
+    if (n_bytes == 0)
+        return NULL;
+
+    uint8_t *copy = memory_alloc_charged(account, n_bytes, 1);
+
+    memcpy(copy, bytes, n_bytes);
+    return copy;
+}
+
 void
 memory_free_charged(struct memory_account *account, void *memory)
 {

@@ -70,6 +70,11 @@ memory_realloc_charged(struct memory_account *account,
 /* Return a copy of text, charged to account. */
 char *
 memory_strdup_charged(struct memory_account *account, const char *text);
+/* Return a copy of n_bytes, charged to account; NULL if there are none. */
+uint8_t *
+memory_copy_charged(struct memory_account *account,
+                    const uint8_t *bytes,
+                    size_t n_bytes);
 /* Free memory and remove its charge. NULL is allowed. */
 void
 memory_free_charged(struct memory_account *account, void *memory);

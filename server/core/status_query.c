@@ -286,6 +286,7 @@ activities_deinit(struct job *job)
         memory_free_charged(&job->memory, (char *)activity->call);
         memory_free_charged(&job->memory, (char *)activity->communicator);
         memory_free_charged(&job->memory, (char *)activity->waits_for);
+        memory_free_charged(&job->memory, (uint8_t *)activity->details);
     }
     memory_free_charged(&job->memory, answers);
     job->activities.answers = NULL;
@@ -306,7 +307,7 @@ activity_query_end_ns(uint64_t query_started_ns)
     return query_started_ns + ACTIVITY_QUERY_TIMEOUT_MS * CLOCK_NS_PER_MS;
 }
 
-/* Park a CLUSTER_JOB request, and ask all members unless a query is already
+/* Park a CLUSTER_JOB or CLUSTER_WHY request, and ask all members unless a query is already
  * open. */
 static enum hoop_status
 activities_query_members(struct cluster *cluster,
@@ -327,6 +328,7 @@ activities_query_members(struct cluster *cluster,
         waiter_park(cluster, job, &shortened, &waiter);
     if (status != HOOP_OK)
         return error_pass(status);
+    waiter->asks_why = event->kind == CLUSTER_WHY;
     if (is_open)
         return HOOP_OK;
     activities_deinit(job);
@@ -402,6 +404,7 @@ comm_setup_describe(struct cluster *cluster,
     activity->call = action_list_copy_text(&cluster->action_list, call.text);
     activity->waits_for =
         action_list_copy_text(&cluster->action_list, missing.text);
+    activity->missing_rank = pending.missing_rank;
     activity->age_ms = (cluster->now_ns - pending.since_ns) / CLOCK_NS_PER_MS;
     activity->n_calls = 1;
 }
@@ -420,8 +423,12 @@ activities_collect(struct cluster *cluster, const struct job *job)
         const bool has_told = job->activities.answers[rank].has_reported &&
                               member->state == CLUSTER_MEMBER_ACTIVE;
 
-        activities[rank] = (struct cluster_member_activity){
-            .silence = "", .call = "", .communicator = "", .waits_for = ""};
+        activities[rank] =
+            (struct cluster_member_activity){.silence = "",
+                                             .call = "",
+                                             .communicator = "",
+                                             .waits_for = "",
+                                             .missing_rank = CLUSTER_RANK_ANY};
         if (has_told) {
             activities[rank] = *told;
             activities[rank].call =
@@ -430,6 +437,8 @@ activities_collect(struct cluster *cluster, const struct job *job)
                 &cluster->action_list, told->communicator);
             activities[rank].waits_for =
                 action_list_copy_text(&cluster->action_list, told->waits_for);
+            activities[rank].details = action_list_copy_bytes(
+                &cluster->action_list, told->details, told->n_details);
             if (!told->call[0])
                 comm_setup_describe(cluster, member, &activities[rank]);
         } else {
@@ -439,6 +448,8 @@ activities_collect(struct cluster *cluster, const struct job *job)
             activities[rank].silence =
                 action_list_copy_text(&cluster->action_list, silence.text);
         }
+        activities[rank].last_sign_ms =
+            (cluster->now_ns - member->renewed_ns) / CLOCK_NS_PER_MS;
     }
     return activities;
 }
@@ -449,9 +460,12 @@ activity_waiter_answer(struct cluster *cluster,
                        const struct cluster_member_activity *activities)
 {
     struct job *job = waiter->job;
+    const bool asks_why = waiter->asks_why;
     struct cluster_reply *reply = waiter_end_with_reply(cluster, waiter);
 
     status_query_fill_reply(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    if (asks_why)
+        reply->kind = CLUSTER_REPLY_WHY;
     reply->job.activities = activities;
 }
 
@@ -503,6 +517,9 @@ activities_store_answer(struct cluster *cluster,
         memory_strdup_charged(&job->memory, call->activity.communicator);
     answers[member->rank].activity.waits_for =
         memory_strdup_charged(&job->memory, call->activity.waits_for);
+    answers[member->rank].activity.missing_rank = CLUSTER_RANK_ANY;
+    answers[member->rank].activity.details = memory_copy_charged(
+        &job->memory, call->activity.details, call->activity.n_details);
     job_mark_touched(cluster, job);
 }
 
@@ -673,5 +690,69 @@ status_query_job(struct cluster *cluster,
     status_query_fill_reply(
         cluster, present, event->view,
         action_list_add_reply(&cluster->action_list, event->ticket));
+    return HOOP_OK;
+}
+
+/* Describe an ended job by what is remembered of it. Its texts may go in this
+ * step, so they are copied. */
+static void
+ended_job_fill_reply(struct cluster *cluster,
+                     const struct ended_job *ended_job,
+                     struct cluster_reply *reply)
+{
+    struct action_list *list = &cluster->action_list;
+    struct cluster_member *members =
+        action_list_alloc(list, ended_job->n_members, sizeof(*members));
+
+    for (size_t i = 0; i < ended_job->n_members; i++) {
+        const struct ended_member *from = &ended_job->members[i];
+
+        members[i] = (struct cluster_member){
+            .rank = from->rank,
+            .pid = from->pid,
+            .host = action_list_copy_text(list, from->host),
+            .host_id = "",
+            .address = "",
+            .state = from->state,
+            .reason = action_list_copy_text(list, from->reason),
+            .lost_revision = from->lost_revision,
+        };
+    }
+    reply->job = (struct cluster_job_detail){
+        .line = ended_job_summarize(cluster, ended_job),
+        .members = members,
+        .n_members = ended_job->n_members,
+        .missing = "",
+        .hosts = "",
+    };
+    /* Of a job that never formed, how many came. */
+    if (!ended_job->epoch)
+        reply->job.line.n_members = ended_job->n_joined;
+}
+
+enum hoop_status
+status_query_why(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event)
+{
+    struct job *present = job ? job_newest_world(job) : NULL;
+
+    if (present && activities_can_query(present)) {
+        const enum hoop_status status =
+            activities_query_members(cluster, present, event);
+
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
+
+    struct cluster_reply *reply =
+        action_list_add_reply(&cluster->action_list, event->ticket);
+
+    if (present)
+        status_query_fill_reply(cluster, present, CLUSTER_VIEW_WITH_MEMBERS,
+                                reply);
+    else
+        ended_job_fill_reply(
+            cluster, ended_jobs_find(&cluster->ended_jobs, event->job), reply);
+    reply->kind = CLUSTER_REPLY_WHY;
     return HOOP_OK;
 }

@@ -393,7 +393,7 @@ loss_reason_describe(const struct job *job, uint32_t rank)
     else
         rank_deafness_describe(&reason, job, rank, &host);
     if (is_complained_of) {
-        text_buffer_append(&reason, ", reported by ");
+        text_buffer_append(&reason, EVIDENCE_REPORTED_BY);
         ranks_describe(&reason, job, flags);
     }
     free(flags);
@@ -512,7 +512,7 @@ suspicion_add_complaint(struct cluster *cluster,
     }
     suspicion
         ->views[(uint64_t)reporter->rank * job->world.size + accused->rank] =
-        call->evidence == EVIDENCE_SILENT ? VIEW_SILENT : VIEW_BROKEN;
+        evidence_rows[call->evidence].is_waited ? VIEW_SILENT : VIEW_BROKEN;
     suspicion->ranks[reporter->rank].is_heard_by_coordinator = true;
     suspicion->ranks[reporter->rank].has_complained_or_answered = true;
 

@@ -47,7 +47,8 @@ struct suspicion {
 };
 
 /* Take the complaint of an active member that it no longer hears accused;
- * call->evidence is EVIDENCE_BROKEN or EVIDENCE_SILENT. Returns false, and does
+ * call->evidence is of a kind that the coordinator decides: a silence if the
+ * kind is waited for, else a broken connection. Returns false, and does
  * nothing, if the job has too many ranks to ask. */
 bool
 suspicion_add_complaint(struct cluster *cluster,

@@ -576,9 +576,14 @@ votes_missing_members(const struct member *member,
     *out_pending = (struct cluster_missing_members){
         .call = vote_call_names[vote->key.kind],
         .since_ns = vote_find_voter(vote, member)->waiter->parked_ns,
+        .missing_rank = CLUSTER_RANK_ANY,
     };
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
+
+        if (voter_is_expected(voter) && !voter->has_reported &&
+            out_pending->missing_rank == CLUSTER_RANK_ANY)
+            out_pending->missing_rank = voter->member->rank;
 
         out_pending->n_ranks += voter_is_expected(voter);
         out_pending->n_present_ranks +=

@@ -1,5 +1,5 @@
 /*
- * http/http.h - health, readiness and metrics over HTTP
+ * http/http.h - health, readiness, metrics and the page over HTTP
  *
  * Serves GET and HEAD of /healthz (the process is up), /readyz (it takes new
  * work; otherwise 503) and /metrics, which may require a token as
@@ -10,8 +10,11 @@
  * Each connection carries one request. The bytes of a request, its time and the
  * number of connections are limited. If there are too many connections, the
  * oldest of the host or IPv6 network with the most connections is closed, but
- * never one that has shown a token. A few file descriptors are held in reserve,
+ * never one that has shown a token, or that an open page reads. A few file descriptors are held in reserve,
  * so that probes are answered even when the RPC port has taken all others.
+ *
+ * The page (http/site.h) shows jobs and their ranks. What it shows is queried
+ * from the owner, only while somebody looks.
  *
  * The server runs on a thread of its own, so that slow clients and dashboards
  * take no time from the thread that owns the core.
@@ -21,6 +24,7 @@
 #define HTTP_HTTP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "hoop/status.h"
@@ -44,7 +48,15 @@ http_metrics_fn(void *owner, FILE *out);
 typedef enum role
 http_role_fn(void *owner, const char *token);
 
-/* Who may read /metrics. */
+/*
+ * Begin a query for a job and its ranks; "": for the list of jobs. It is
+ * answered by http_answer_query() with the same number. Returns false if it
+ * cannot be made now.
+ */
+typedef bool
+http_query_fn(void *owner, uint64_t number, const char *job);
+
+/* Who may read /metrics and what the page shows. */
 enum http_audience {
     HTTP_AUDIENCE_TOKEN_HOLDERS, /* clients with a token, see token_role_of */
     HTTP_AUDIENCE_THIS_HOST,     /* there is no token: clients on this host */
@@ -57,6 +69,7 @@ struct http_options {
     http_unready_fn *unready_text;
     http_metrics_fn *write_metrics; /* writes Prometheus' text format */
     http_role_fn *token_role_of;    /* needed for HTTP_AUDIENCE_TOKEN_HOLDERS */
+    http_query_fn *query;           /* NULL: there is no page */
     void *owner;
     enum http_audience audience;
     const struct tls_files *tls; /* certificate and key, borrowed for the
@@ -78,6 +91,19 @@ http_create(const struct http_options *options, struct http **out_http);
  * the server. */
 const char *
 http_address(const struct http *http);
+
+/* Answer a query. json is freed with free(); NULL: no memory. If status is not
+ * HOOP_OK, json is an object whose "error" says why. Thread: any. */
+void
+http_answer_query(struct http *http,
+                  uint64_t number,
+                  enum hoop_status status,
+                  char *json);
+
+/* Add an entry to the log that the page shows: a JSON object, copied. The oldest
+ * one is forgotten if there are too many. Thread: any. */
+void
+http_log_add(struct http *http, const char *json);
 
 /* Close everything and join the thread. NULL is allowed. */
 void

@@ -23,6 +23,10 @@ http_status_reason(enum http_status status)
     switch (status) {
     case HTTP_STATUS_OK:
         return "OK";
+    case HTTP_STATUS_NO_CONTENT:
+        return "No Content";
+    case HTTP_STATUS_NOT_MODIFIED:
+        return "Not Modified";
     case HTTP_STATUS_BAD_REQUEST:
         return "Bad Request";
     case HTTP_STATUS_UNAUTHORIZED:
@@ -35,6 +39,8 @@ http_status_reason(enum http_status status)
         return "Method Not Allowed";
     case HTTP_STATUS_CONTENT_TOO_LARGE:
         return "Content Too Large";
+    case HTTP_STATUS_MISDIRECTED:
+        return "Misdirected Request";
     case HTTP_STATUS_HEADERS_TOO_LARGE:
         return "Request Header Fields Too Large";
     case HTTP_STATUS_INTERNAL_ERROR:
@@ -140,15 +146,16 @@ request_target_parse(struct http_text_slice target,
 
         if (!path)
             return HTTP_STATUS_BAD_REQUEST;
+        request->target_host = (struct http_text_slice){
+            target.at + n_scheme, (size_t)(path - target.at) - n_scheme};
         target.n_bytes -= (size_t)(path - target.at);
         target.at = path;
     }
     if (target.n_bytes == 0 || target.at[0] != '/')
         return HTTP_STATUS_BAD_REQUEST;
-    const char *query = memchr(target.at, '?', target.n_bytes);
-    if (query)
-        target.n_bytes = (size_t)(query - target.at);
     request->path = target;
+    if (text_slice_split_at(&target, '?', &request->path))
+        request->query = target;
     return HTTP_STATUS_OK;
 }
 
@@ -236,6 +243,32 @@ content_length_check(struct http_text_slice value)
                : HTTP_STATUS_OK;
 }
 
+/* The fields that only the page reads. One that comes twice becomes empty, which
+ * no check accepts; health and metrics ignore them all. */
+static void
+page_field_parse(struct http_text_slice name,
+                 struct http_text_slice value,
+                 struct http_request *request)
+{
+    const struct {
+        const char *name;
+        struct http_text_slice *value;
+    } fields[] = {
+        {"Host", &request->host},
+        {"Cookie", &request->cookie},
+        {"If-None-Match", &request->if_none_match},
+        {"Last-Event-ID", &request->last_event_id},
+        {"Sec-Fetch-Site", &request->fetch_site},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        if (!text_equals_ignoring_case(name, fields[i].name))
+            continue;
+        *fields[i].value =
+            fields[i].value->at ? (struct http_text_slice){"", 0} : value;
+    }
+}
+
 static enum http_status
 header_field_parse(struct http_text_slice line, struct http_request *request)
 {
@@ -252,6 +285,7 @@ header_field_parse(struct http_text_slice line, struct http_request *request)
         return content_length_check(value);
     if (text_equals_ignoring_case(name, "Transfer-Encoding"))
         return HTTP_STATUS_NOT_IMPLEMENTED;
+    page_field_parse(name, value, request);
     return HTTP_STATUS_OK;
 }
 
@@ -353,8 +387,7 @@ metrics_page_format(const struct http_options *options)
     return NULL;
 }
 
-/* Return the role of the token that the request shows. */
-static enum role
+enum role
 request_token_role(const struct http_options *options,
                    const struct http_request *request)
 {

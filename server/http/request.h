@@ -11,15 +11,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "base/role.h"
 
 enum http_status {
     HTTP_STATUS_OK = 200,
+    HTTP_STATUS_NO_CONTENT = 204,
+    HTTP_STATUS_NOT_MODIFIED = 304,
     HTTP_STATUS_BAD_REQUEST = 400,
     HTTP_STATUS_UNAUTHORIZED = 401,
     HTTP_STATUS_FORBIDDEN = 403,
     HTTP_STATUS_NOT_FOUND = 404,
     HTTP_STATUS_METHOD_NOT_ALLOWED = 405,
     HTTP_STATUS_CONTENT_TOO_LARGE = 413,
+    HTTP_STATUS_MISDIRECTED = 421,
     HTTP_STATUS_HEADERS_TOO_LARGE = 431,
     HTTP_STATUS_INTERNAL_ERROR = 500,
     HTTP_STATUS_NOT_IMPLEMENTED = 501,
@@ -30,6 +37,11 @@ enum http_status {
 /* Return "Not Found" or the like; "" for any other number. Static. */
 const char *
 http_status_reason(enum http_status status);
+
+enum http_method {
+    HTTP_METHOD_GET,
+    HTTP_METHOD_HEAD,
+};
 
 /* A part of the parsed bytes; NULL if it is absent. */
 struct http_text_slice {
@@ -47,6 +59,14 @@ struct http_request {
     struct http_text_slice path; /* path of the target, without the query */
     struct http_text_slice
         token; /* the token of "Authorization: Bearer TOKEN" */
+    /* The rest is for the page. A field that came twice is empty. */
+    struct http_text_slice query;       /* of the target, behind the '?' */
+    struct http_text_slice target_host; /* of "http://host/path" */
+    struct http_text_slice host;
+    struct http_text_slice cookie;
+    struct http_text_slice if_none_match;
+    struct http_text_slice last_event_id;
+    struct http_text_slice fetch_site; /* Sec-Fetch-Site */
 };
 
 /*
@@ -61,7 +81,6 @@ http_request_parse(const char *bytes,
                    struct http_request *out_request);
 
 struct http_options;
-struct http_request;
 
 /* The client that sent the request. */
 struct http_requester {
@@ -69,13 +88,29 @@ struct http_requester {
     bool is_encrypted; /* it uses TLS */
 };
 
-/* A complete response. */
-struct response {
-    char *bytes; /* the caller frees it; NULL: no memory */
-    size_t n_bytes;
-    bool is_trusted; /* the client has shown a valid token */
+enum response_kind {
+    RESPONSE_COMPLETE, /* bytes are all of it */
+    RESPONSE_DELAYED,  /* bytes are all of it, to be sent only after a second */
+    RESPONSE_QUERY,    /* there is no answer before that to a query */
+    RESPONSE_STREAM,   /* bytes are the head; events follow */
 };
 
+struct response {
+    char *bytes; /* the caller frees it; NULL: no memory, or none yet (QUERY) */
+    size_t n_bytes;
+    bool is_trusted; /* the client has shown a valid token */
+    enum response_kind kind;
+    char job[LIMIT_NAME]; /* QUERY, STREAM: which job; "": the list of jobs */
+    uint64_t entry_seen;  /* STREAM: the last entry of the log that the client
+                             has; 0: none */
+};
+
+/* Return the role of the token that the request shows. */
+enum role
+request_token_role(const struct http_options *options,
+                   const struct http_request *request);
+
+/* Respond to requests for health and metrics, and refuse all others. */
 void
 response_write(const struct http_options *options,
                const struct http_request *request,

@@ -89,7 +89,9 @@ renew_request_to_event(const void *body, struct cluster_event *event)
                      .waits_for = request->activity.waits_for,
                      .number = request->activity.number,
                      .age_ms = request->activity.age_ms,
-                     .n_calls = request->activity.n_calls},
+                     .n_calls = request->activity.n_calls,
+                     .details = request->activity.details.bytes,
+                     .n_details = request->activity.details.n_bytes},
         .totals = request->totals,
     };
 }

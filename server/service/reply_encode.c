@@ -15,6 +15,7 @@
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/messages/store_messages.h"
+#include "service/why.h"
 #include "wire/pack.h"
 
 enum {
@@ -375,10 +376,21 @@ rank_activity_copy(const struct cluster_member_activity *from,
     to->number = from->number;
     to->age_ms = from->age_ms;
     to->n_calls = from->n_calls;
+    to->last_sign_ms = from->last_sign_ms;
+    to->missing_rank = from->missing_rank;
 }
 
-static enum hoop_status
-job_encode(const struct cluster_job_detail *from, struct pack *pack)
+void
+encoded_job_deinit(struct encoded_job *job)
+{
+    free(job->members);
+    free(job->activities);
+    free(job->totals);
+}
+
+enum hoop_status
+encoded_job_init(const struct cluster_job_detail *from,
+                 struct encoded_job *out_job)
 {
     struct job_reply reply = {
         .membership_epoch = from->membership_epoch,
@@ -390,20 +402,23 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
         .n_members = from->n_members,
         .size_min = from->size_min,
     };
-    CLEANUP(free)
-    struct job_member *members =
-        reply_list_allocate(from->n_members, sizeof(*members));
+    struct encoded_job job = {
+        .members =
+            reply_list_allocate(from->n_members, sizeof(struct job_member)),
+        .activities =
+            reply_list_allocate(from->activities ? from->n_members : 0,
+                                sizeof(struct rank_activity)),
+        .totals = reply_list_allocate(from->has_totals ? from->n_members : 0,
+                                      sizeof(struct rank_totals)),
+    };
+    struct job_member *members = job.members;
+    struct rank_activity *activities = job.activities;
+    struct rank_totals *totals = job.totals;
 
-    CLEANUP(free)
-    struct rank_activity *activities = reply_list_allocate(
-        from->activities ? from->n_members : 0, sizeof(*activities));
-
-    CLEANUP(free)
-    struct rank_totals *totals = reply_list_allocate(
-        from->has_totals ? from->n_members : 0, sizeof(*totals));
-
-    if (!members || !activities || !totals)
+    if (!members || !activities || !totals) {
+        encoded_job_deinit(&job);
         return no_memory_raise();
+    }
     for (size_t i = 0; from->has_totals && i < from->n_members; i++)
         totals[i] = *from->members[i].totals;
     for (size_t i = 0; i < from->n_members; i++)
@@ -416,7 +431,20 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     reply.members = members;
     reply.activities = from->activities ? activities : NULL;
     reply.totals = from->has_totals ? totals : NULL;
-    job_reply_encode(&reply, pack);
+    job.reply = reply;
+    *out_job = job;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+job_encode(const struct cluster_job_detail *from, struct pack *pack)
+{
+    CLEANUP(encoded_job_deinit) struct encoded_job job = {0};
+    const enum hoop_status status = encoded_job_init(from, &job);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    job_reply_encode(&job.reply, pack);
     return HOOP_OK;
 }
 
@@ -456,6 +484,8 @@ reply_encode_body(const struct cluster_reply *reply,
         return key_changes_encode(&reply->key_changes, pack);
     case CLUSTER_REPLY_JOBS:
         return jobs_encode(&reply->jobs, context, pack);
+    case CLUSTER_REPLY_WHY:
+        return why_encode(&reply->job, pack);
     case CLUSTER_REPLY_JOB:
         return job_encode(&reply->job, pack);
     }

@@ -8,6 +8,7 @@
 #include "hoop/status.h"
 
 #include "core/action.h"
+#include "rpc/messages/status_messages.h"
 
 struct pack;
 
@@ -29,6 +30,27 @@ static inline void
 encoded_roster_deinit_at(struct encoded_roster *roster)
 {
     encoded_roster_deinit(roster);
+}
+
+/* The body that describes a job. Its activities have no details. */
+struct encoded_job {
+    struct job_reply reply;
+    struct job_member *members; /* owned, as the next two */
+    struct rank_activity *activities;
+    struct rank_totals *totals;
+};
+
+/* Handle: HOOP_E_EXHAUSTED (no memory). */
+enum hoop_status
+encoded_job_init(const struct cluster_job_detail *from,
+                 struct encoded_job *out_job);
+void
+encoded_job_deinit(struct encoded_job *job);
+
+static inline void
+encoded_job_deinit_at(struct encoded_job *job)
+{
+    encoded_job_deinit(job);
 }
 
 /* What the core does not know. */

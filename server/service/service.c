@@ -25,8 +25,10 @@
 #include "rpc/rpc_server.h"
 #include "service/archive.h"
 #include "service/decoded_request.h"
+#include "service/job_json.h"
 #include "service/job_metrics_write.h"
 #include "service/metrics.h"
+#include "service/page_query.h"
 #include "service/reply_encode.h"
 #include "storage/storage.h"
 #include "wire/pack.h"
@@ -96,6 +98,11 @@ struct service {
     struct encoded_roster roster;
     struct token token; /* the token of all jobs; zeroed: none is known */
     uint64_t started_ns;
+    uint64_t wall_offset_ns; /* wall clock minus clock_now_ns(), at the start */
+    service_answer_fn *on_answer;
+    service_news_fn *on_news;
+    void *page_owner;
+    struct page_queries page_queries;
     atomic_bool is_draining;
     atomic_bool is_replaced_by_other_hoopd;
     /* Counters of the cluster, for other threads. */
@@ -200,6 +207,46 @@ cluster_reply_send(struct service *service, const struct cluster_reply *reply)
                            reply->text, (struct message_span){bytes, n_bytes});
 }
 
+/* ---- The page. */
+
+static struct job_json_context
+page_context(const struct service *service)
+{
+    return (struct job_json_context){
+        .version = service->version,
+        .now_ns = clock_now_ns(),
+        .wall_offset_ns = service->wall_offset_ns,
+        .started_ns = service->started_ns,
+    };
+}
+
+static void
+page_query_answer(struct service *service,
+                  struct page_query *query,
+                  const struct cluster_reply *reply)
+{
+    const struct job_json_context context = page_context(service);
+    const uint64_t number = query->number;
+
+    page_query_end(&service->page_queries, query);
+    service->on_answer(service->page_owner, number, reply->status,
+                       page_query_json(reply, &context));
+}
+
+static void
+page_report_news(struct service *service,
+                 const char *kind,
+                 const struct cluster_log_notice *notice)
+{
+    const struct job_json_context context = page_context(service);
+
+    if (!service->on_news || !kind)
+        return;
+    CLEANUP(free) char *json = notice_json(kind, notice, &context);
+    if (json)
+        service->on_news(service->page_owner, json);
+}
+
 static void
 cluster_actions_execute(struct service *service,
                         const struct cluster_actions *actions,
@@ -207,14 +254,22 @@ cluster_actions_execute(struct service *service,
 {
     for (size_t i = 0; i < actions->n_items; i++) {
         const struct cluster_action *action = &actions->items[i];
+        struct page_query *query = NULL;
 
         switch (action->kind) {
         case CLUSTER_REPLY:
-            cluster_reply_send(service, &action->reply);
+            query = page_query_of_ticket(&service->page_queries,
+                                         action->reply.ticket);
+            if (query)
+                page_query_answer(service, query, &action->reply);
+            else
+                cluster_reply_send(service, &action->reply);
             break;
         case CLUSTER_LOG_NOTICE:
             client_notice_log(&service->notices, &action->notice, actions->role,
                               peer);
+            page_report_news(service, notice_kind_name(action->notice.kind),
+                             &action->notice);
             break;
         case CLUSTER_ACTION_STORE_RECORD: /* stored by archive_store_step_records() */
             break;
@@ -273,6 +328,41 @@ service_step_event(struct service *service, const struct cluster_event *event)
 
     service_publish_counters(service); /* counts the replies too */
     service_timer_arm(service);
+}
+
+static void
+on_page_query(void *owner)
+{
+    const struct page_query *query = owner;
+    struct service *service = query->owner;
+    const struct cluster_event event = page_query_event(
+        query, service->token.texts[ROLE_OPERATOR], clock_now_ns());
+
+    service_step_event(service, &event);
+}
+
+bool
+service_query(struct service *service, uint64_t number, const char *job)
+{
+    struct page_query *query =
+        page_query_begin(&service->page_queries, number, job);
+
+    if (!query)
+        return false;
+    if (loop_post(service->loop, on_page_query, query) == HOOP_OK)
+        return true;
+    page_query_end(&service->page_queries, query);
+    return false;
+}
+
+void
+service_report_start(struct service *service)
+{
+    char text[LIMIT_NAME];
+
+    snprintf(text, sizeof(text), "hoopd %s starts", service->version);
+    page_report_news(service, "started",
+                     &(struct cluster_log_notice){.text = text});
 }
 
 static void
@@ -565,6 +655,11 @@ service_create(const struct service_options *options,
     service->loop = options->loop;
     service->version = options->version;
     service->started_ns = clock_now_ns();
+    service->wall_offset_ns = clock_wall_ns() - service->started_ns;
+    service->on_answer = options->on_answer;
+    service->on_news = options->on_news;
+    service->page_owner = options->page_owner;
+    page_queries_init(&service->page_queries, service);
     atomic_init(&service->is_draining, false);
     atomic_init(&service->is_replaced_by_other_hoopd, false);
     atomic_init(&service->n_members, 0);
@@ -588,6 +683,7 @@ service_destroy(struct service *service)
     storage_close(service->storage);
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
+    page_queries_deinit(&service->page_queries);
     metrics_destroy(service->metrics);
     encoded_roster_deinit(&service->roster);
     explicit_bzero(&service->token, sizeof(service->token));

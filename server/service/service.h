@@ -28,6 +28,18 @@ struct loop;
 struct rpc_tls;
 struct service;
 
+/* A query of the page is answered: json is one line of JSON, and the callee
+ * frees it; NULL: no memory. If status is not HOOP_OK, its "error" says why.
+ * Called on the loop. */
+typedef void
+service_answer_fn(void *owner,
+                  uint64_t number,
+                  enum hoop_status status,
+                  char *json);
+/* Something has happened to a job; json is borrowed. Called on the loop. */
+typedef void
+service_news_fn(void *owner, const char *json);
+
 struct service_options {
     struct loop *loop;              /* borrowed; must outlive the service */
     struct rpc_tls *rpc_tls;        /* borrowed; must outlive the service;
@@ -40,6 +52,9 @@ struct service_options {
     enum storage_durability durability; /* of data_dir */
     size_t
         n_connections_per_origin_max; /* connections per client address; 0: the default */
+    service_answer_fn *on_answer; /* NULL: there is no page */
+    service_news_fn *on_news;     /* NULL: there is no page */
+    void *page_owner;             /* passed to both */
 };
 
 /* Draining is finished. Called on the loop. */
@@ -95,6 +110,18 @@ service_get_member_counts(const struct service *service,
 /* Write Prometheus' text format. Thread: any. */
 void
 service_write_metrics(struct service *service, FILE *out);
+
+/*
+ * Query a job and which call each of its ranks is in; "": the list of jobs. It
+ * is answered by on_answer() with the same number, within seconds. Returns false
+ * if there are too many queries. Thread: any.
+ */
+bool
+service_query(struct service *service, uint64_t number, const char *job);
+
+/* Report to on_news() that the service has started. Call before the loop runs. */
+void
+service_report_start(struct service *service);
 
 /*
  * Lines that can be caused by clients without a token, or with one that only

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """tests/fault/activity_check.py - hoopctl ranks says what each rank is in
 
-activity_check.py HOOPD HOOPCTL MEMBER: of a job that hangs the ranks that wait must be
-shown with the words of their own warnings, the one that calls nothing as such, and one
-that cannot answer, or has left, with the reason.
+activity_check.py HOOPD HOOPCTL MEMBER: a job hangs. hoopctl must show each rank
+that waits with the words of that rank's own warning, and the rank that calls
+nothing as such. For a rank that cannot answer, or that has left, it must give
+the reason.
 """
 
 import json
@@ -63,7 +64,7 @@ class Job:
         return [rank['activity'] for rank in json.loads(self.ask('--json'))['ranks']]
 
     def await_shown(self, what, condition):
-        """Who waits for a processor may be too late to answer once."""
+        """Retry, because a rank that gets no processor may answer too late."""
         seen = []
         try:
             await_true(what, lambda: seen.append(self.activities()) or
@@ -83,7 +84,7 @@ class Job:
 
 
 def warning_of(job, rank):
-    """Whom it waits for, as it says itself."""
+    """Return what the rank says in its own warning about whom it waits for."""
     found = re.search(rf'late: {re.escape(CALL)}: {re.escape(job.name(rank))} waits '
                       r'for (.*); \d+\.\d+ s of ', job.members[rank].text())
     return found and found.group(1)
@@ -94,15 +95,15 @@ def has(activity, **fields):
 
 
 def check_late(job):
-    """One does not call."""
+    """Rank 2 does not call the collective."""
     job.await_shown('nobody is in a call', lambda shown: shown == [{'calls': 0}] * SIZE)
     job.tell('allreduce', 0, 1)
     for rank in range(2):
         await_true(f'rank {rank} warns', lambda r=rank: warning_of(job, r))
-    # Who waits for the late one depends on the algorithm, but one does.
+    # The algorithm decides which rank waits for rank 2, but one of them does.
     rank = 0 if warning_of(job, 0).startswith(job.name(2)) else 1
     whom = warning_of(job, rank).split(' bytes', maxsplit=1)[0]
-    # Others may have been asked only after the warning what they do.
+    # hoopctl may have asked the other ranks only after the warning.
     job.await_shown(f'rank {rank} waits for {whom}', lambda shown: (
         shown[rank].get('waits_for', '').startswith(
             whom + ' bytes; it has not called this)')))
@@ -137,7 +138,7 @@ def check_left(job):
 
 
 def check(programs, folder, transport):
-    """In a folder of its own."""
+    """Run the checks in a folder of their own."""
     os.mkdir(f'{folder}/{transport}')
     job = Job(programs, f'{folder}/{transport}', transport)
     try:

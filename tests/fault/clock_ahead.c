@@ -1,8 +1,9 @@
 /*
  * tests/fault/clock_ahead.c - a wall clock that has been set forward
  *
- * To be preloaded: the wall clock of the program shows CLOCK_AHEAD_S seconds
- * more than the machine's, also to OpenSSL; its other clocks are untouched.
+ * Preload this library: the program, OpenSSL included, then sees a wall clock
+ * that is CLOCK_AHEAD_S seconds ahead of the machine's. The other clocks do not
+ * change.
  */
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 """tests/fault/control_client.py - a client written from docs/rpc.md alone
 
-It shares no line with the library, so that what it finds in a coordinator is
-there. One call at a time; what is not answered is sent again, with its id.
+It shares no line with the library, so that it finds mistakes that both sides of
+the library would share. It makes one call at a time, and sends a call that is
+not answered again with the same request ID.
 """
 
 import hashlib
@@ -17,7 +18,8 @@ VERSION = 2
 
 
 class Refused(Exception):
-    """A status that is not OK; None: there was no answer."""
+    """The status of a reply is not OK. A status of None means that no reply
+    came."""
 
     def __init__(self, text, status=None):
         super().__init__(text)
@@ -44,7 +46,7 @@ def pack(value):
 
 
 class Reader:
-    """What a reply may have."""
+    """Decodes the MessagePack types that a reply may contain."""
 
     FIXED = {0xc4: ('>B', bytes), 0xc5: ('>H', bytes), 0xc6: ('>I', bytes),
              0xcc: ('>B', int), 0xcd: ('>H', int), 0xce: ('>I', int),
@@ -88,14 +90,15 @@ class Reader:
 
 
 class Client:
-    """Of one job; several addresses, between commas, are tried in turn."""
+    """This client of one job tries several addresses, separated by commas, in
+    turn."""
 
     def __init__(self, address, job='default', token=None, patience_s=30):
         self.places = [place.rsplit(':', 1) for place in address.split(',')]
         self.metadata = ['job', job]
         self.token = token
         self.patience_s = patience_s
-        self.answer_s = 5  # for one, before the call is sent again
+        self.answer_s = 5  # how long to wait for a reply before sending again
         self.name = os.urandom(16)
         self.last_id = 0
         self.n_sent = 0
@@ -169,7 +172,8 @@ class Client:
                 return reply
 
     def call(self, method, body):
-        """The body of the reply, read; Refused if the status is not OK."""
+        """Return the decoded body of the reply. Raise Refused if the status is
+        not OK."""
         self.last_id += 1
         end = time.monotonic() + self.patience_s
         while True:
@@ -195,6 +199,6 @@ class Client:
         return self.call('Store/Add', [key, delta, 0])[2]
 
     def get(self, key):
-        """None: there is none."""
+        """Return the value, or None if the key does not exist."""
         entry = self.call('Store/Get', [[key]])[4][0]
         return entry[3] if entry[1] else None

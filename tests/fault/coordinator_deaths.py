@@ -4,12 +4,12 @@
 coordinator_deaths.py HOOPD HOOPCTL STEADY [--seconds N] [--pause S]
                       [--workers N] [--durability process|disk] [--strict]
 
-Workers reduce in a loop and compare every result, a client written from
-docs/rpc.md sets keys and adds to a counter, and every S seconds hoopd is
-killed with SIGKILL and started again on its data. In the end no operation has
-failed, nobody has been lost, every write that was acknowledged is there, as
-another client sees it, and nothing was added twice. With --strict, for a quiet
-machine, all clients must have been back within a second each time.
+Workers reduce in a loop and compare every result. A client written from
+docs/rpc.md sets keys and adds to a counter. Every S seconds hoopd is killed
+with SIGKILL and started again on its data. At the end no operation has failed
+and no rank is lost, another client sees every write that was acknowledged, and
+nothing was added twice. With --strict, which needs a quiet machine, all clients
+must be back within a second each time.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PROMISED_S = 1
 
 
 class Coordinator:
-    """hoopd, on the same address and data in each of its lives."""
+    """Starts hoopd with the same address and data folder each time."""
 
     def __init__(self, path, folder, durability, **environment):
         (self.address, self.http) = (
@@ -53,7 +53,8 @@ class Coordinator:
         self.program.kill()
 
     def metric(self, name):
-        """What its metrics say of one now; 0 where it does not answer."""
+        """Return the value of a metric of hoopd, or 0 if hoopd does not
+        answer."""
         try:
             with urllib.request.urlopen(f'http://{self.http}/metrics',
                                         timeout=5) as page:
@@ -68,7 +69,8 @@ class Coordinator:
         return self.metric('hoop_rpc_connections')
 
     def refuses_another(self):
-        """A second hoopd on the same data must not start, and say why."""
+        """Check that a second hoopd on the same data refuses to start and says
+        why."""
         other = list(self.arguments)
         other[2] = other[4] = '127.0.0.1:0'
         result = subprocess.run(other, timeout=WAIT_S, stderr=subprocess.PIPE,
@@ -81,7 +83,7 @@ class Coordinator:
 
 
 class Writer(threading.Thread):
-    """Sets a new key and adds 1, again and again, until it is stopped."""
+    """Sets a new key and adds 1 to a counter, until it is stopped."""
 
     def __init__(self, address):
         super().__init__(daemon=True)
@@ -105,7 +107,7 @@ class Writer(threading.Thread):
             self.error = error
 
     def end_and_verify(self, address):
-        """All that was acknowledged is there, as another client sees it."""
+        """Check that another client sees everything that was acknowledged."""
         self.is_ending.set()
         self.join(WAIT_S)
         if self.error:
@@ -120,7 +122,7 @@ class Writer(threading.Thread):
 
 
 class Run:
-    """All of it."""
+    """This runs the whole check once."""
 
     def __init__(self, options, folder):
         self.options = options
@@ -145,7 +147,8 @@ class Run:
         ).stdout.decode()
 
     def die(self, n_clients):
-        """One death and life; how long until all clients are back."""
+        """Kill hoopd, start it again, and measure how long all clients take to
+        return."""
         self.coordinator.kill()
         self.coordinator.start()
         born = time.monotonic()
@@ -162,7 +165,8 @@ class Run:
                 raise Wrong(f'the writer: {writer.error}')
 
     def returns_check(self):
-        """Each time all were back; how soon is asked of a quiet machine."""
+        """Check that hoopd died, and with --strict that clients returned in
+        time."""
         if not self.returns_s:
             raise Wrong('the coordinator has not died')
         if self.options.strict and max(self.returns_s) > PROMISED_S:

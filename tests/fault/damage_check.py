@@ -2,11 +2,11 @@
 """tests/fault/damage_check.py - a bit flips between two ranks
 
 damage_check.py HOOPD STEADY: two workers reduce in a loop, and reach each other
-by a relay that inverts one bit of a payload. With HOOP_CHECKSUM=on both must
-fail before a result is wrong, and who was sent it must name the connection;
-without, a wrong result shows that the relay does what it says. It hears frames,
-and not the token. With HOOP_TLS=on, it hears no frame, and a bit that it inverts
-ends the connection before a result is wrong.
+through a relay that inverts one bit of a payload. With HOOP_CHECKSUM=on both
+must fail before a result is wrong, and the receiver of the payload must name
+the connection. Without it a wrong result shows that the relay does invert a
+bit. The relay sees frames, but never the token. With HOOP_TLS=on it sees no
+frame, and the inverted bit ends the connection before a result is wrong.
 """
 
 import os
@@ -17,19 +17,20 @@ from programs import (Program, WAIT_S, Wrong, await_true, check_main,
                       free_addresses)
 
 WORKERS = 2
-FLIPPED_BYTE = 500000  # some rounds after the handshake
+FLIPPED_BYTE = 500000  # past the handshake, in the payload of a later round
 PIECE = 65536
-WRONG = 'is wrong\n'  # of a result, as steady says it
+WRONG = 'is wrong\n'  # what steady says of a wrong result
 TOKEN = 'a-token-that-nobody-guesses'
 
 
 class Relay:
-    """Listens where a worker says that it does; one bit to it is inverted."""
+    """Forwards connections to a worker, and inverts one bit of what it
+    receives."""
 
     def __init__(self, target):
         self.target = target
         self.n_bytes = 0
-        self.heard = b''  # of what was sent first
+        self.heard = b''  # the first bytes that were sent to the target
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.address = self.listener.getsockname()
         self.ends = [self.listener]
@@ -43,7 +44,7 @@ class Relay:
                     callee = socket.create_connection(self.target,
                                                       timeout=WAIT_S)
                 except ConnectionRefusedError:
-                    caller.close()  # Nobody is there yet.
+                    caller.close()  # The target does not listen yet.
                     continue
                 callee.settimeout(None)
                 self.ends += [caller, callee]
@@ -52,7 +53,7 @@ class Relay:
                     threading.Thread(target=self.pump, args=(*ends, turn),
                                      daemon=True).start()
         except OSError:
-            pass  # Closed: the end.
+            pass  # close() has closed the listener.
 
     def damage(self, piece):
         self.heard = (self.heard + piece)[:2 * PIECE]
@@ -64,7 +65,7 @@ class Relay:
         return piece
 
     def answer(self, piece):
-        """What the target says."""
+        """Return what to forward of a piece that the target has sent."""
         return piece
 
     @staticmethod
@@ -74,7 +75,7 @@ class Relay:
                 sink.sendall(turn(piece))
             sink.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # The other end is not told: the coordinator must.
+            pass  # The other end is not told; the coordinator must tell it.
 
     def close(self):
         for end in self.ends:
@@ -82,8 +83,9 @@ class Relay:
 
 
 def run(programs, folder, name, settings, **environment):
-    """What the workers say, who all must fail, and what came to them. settings: of
-    each rank; environment: of hoopd."""
+    """Run both workers until they fail. Return their texts, and the first bytes
+    that the relays saw. settings has one dictionary per rank, and environment
+    is that of hoopd."""
     hoopd_path, steady_path = programs
     home, *ports = free_addresses(1 + WORKERS)
     address = '%s:%d' % home
@@ -103,7 +105,8 @@ def run(programs, folder, name, settings, **environment):
                    'HOOP_PORT': str(ports[rank][1]),
                    'HOOP_TRANSPORT': 'tcp',
                    'HOOP_ADVERTISE': '%s:%d' % relays[rank].address,
-                   # Measures nothing.
+                   # A given link model keeps the workers from measuring the
+                   # link.
                    'HOOP_DEBUG_LINK': 'latency=20us,bandwidth=1GB/s',
                    'HOOP_TIMEOUT': str(WAIT_S)} | settings[rank])
         for rank in range(WORKERS)]
@@ -124,7 +127,7 @@ def run(programs, folder, name, settings, **environment):
 
 
 def check_checksum(programs, folder):
-    """Both runs, with checksums and without."""
+    """Run the workers with checksums and without."""
     texts, heard = run(programs, folder, 'on',
                        [{'HOOP_CHECKSUM': 'on', 'HOOP_TOKEN': TOKEN}] * WORKERS)
     if b'HOOP\1' not in heard:
@@ -150,7 +153,7 @@ def all_say(texts, *words):
 
 
 def check_tls(programs, folder):
-    """What somebody on the way sees and can do under TLS."""
+    """Check what a relay between two ranks sees, and can do, under TLS."""
     token_file = f'{folder}/token'
     with open(token_file, 'w', encoding='utf-8',
               opener=lambda path, how: os.open(path, how, 0o600)) as file:

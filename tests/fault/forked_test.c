@@ -1,10 +1,10 @@
 /*
  * tests/fault/forked_test.c - children that outlive the worker that made them
  *
- * A child has its parent's connections, unless somebody closes them: as long as
- * it lives, no peer sees the parent's end. Rank 1 makes a child, in each of the
- * ways that there are, and is killed; the child lives until the others have
- * been told who is lost and have gone on without it.
+ * A child inherits its parent's connections unless something closes them, and
+ * while it holds them no peer sees the parent's end. Rank 1 makes a child in
+ * one of several ways and is killed. The child lives until the other ranks have
+ * been told who is lost and have continued without it.
  */
 
 #include <dirent.h>
@@ -23,34 +23,34 @@ enum {
     WORKERS = 3,
     VICTIM = 1,
     COUNT = 3000,
-    LIFE_S = 100, /* of a child that nobody ends */
+    LIFE_S = 100, /* how long a child lives that nobody ends */
 
-    /* Of the room. */
-    PLACE_CHILD = 0, /* its process, once it lives alone */
-    PLACE_READY = 1, /* how many only wait for its parent's end */
-    PLACE_DONE = 2,  /* how many have gone on */
+    /* These are places in the room. */
+    PLACE_CHILD = 0, /* the child's PID, once its parent may die */
+    PLACE_READY = 1, /* how many survivors wait for the parent's end */
+    PLACE_DONE = 2,  /* how many survivors have continued */
 };
 
 extern char **environ;
 
 enum way {
-    WAY_FORK,  /* as a program does it */
-    WAY_EXEC,  /* ... to become another one */
-    WAY_SPAWN, /* without what is to be done at a fork */
-    WAY_BARE,  /* the same, and what it inherits stays open */
+    WAY_FORK,  /* fork(), and the child runs on */
+    WAY_EXEC,  /* fork(), and the child calls exec() */
+    WAY_SPAWN, /* posix_spawnp(), which runs no fork handler */
+    WAY_BARE,  /* _Fork() alone, which keeps every descriptor */
 };
 
 struct scene {
     enum way way;
     const char *transport;
-    const char *failure_timeout; /* what silence is allowed */
-    const char *told;            /* what the others are told */
+    const char *failure_timeout; /* the value of HOOP_FAILURE_TIMEOUT */
+    const char *told;            /* the cause that the others must be told */
 };
 
 static struct scene scene;
 
-/* Until somebody ends it. It does nothing that a thread may have been doing in
- * the parent. */
+/* Sleeps until the process is ended. It is safe after a fork: it takes no lock
+ * that a thread of the parent may have held. */
 static void
 linger(void)
 {
@@ -99,7 +99,7 @@ child_make(void)
     return -1;
 }
 
-/* What the kernel shows of a process: connections, and memory of ours. */
+/* Counts the sockets and hoop memory files that a process has open. */
 static unsigned
 n_held(pid_t pid)
 {
@@ -123,7 +123,7 @@ n_held(pid_t pid)
     return n;
 }
 
-/* An exec takes its time, too. */
+/* Waits until the child holds what it should, because an exec() takes time. */
 static int
 child_look(pid_t child)
 {
@@ -153,8 +153,7 @@ victim_die(const struct worker *worker)
     return 1;
 }
 
-/* Collectives and messages have been on their ways, so all of these are
- * there. */
+/* Runs collectives and messages, so that every connection exists. */
 static int
 ways_open(hoop_comm_t *world)
 {
@@ -179,8 +178,8 @@ ways_open(hoop_comm_t *world)
     return 0;
 }
 
-/* It is named; what told of its end is not the end of its child, nor of its
- * lease. */
+/* Rank 1 must be named, and the cause must be neither the child's end nor the
+ * end of a lease. */
 static int
 verdict_check(pid_t child, enum hoop_status status)
 {
@@ -262,21 +261,22 @@ program_that_is_spawned_holds_no_peer(void **state)
     scene_play(WAY_SPAWN, "shm");
 }
 
-/* No connection ends; but who shares memory with it sees that it is dead. */
+/* No connection ends, but the peers that share memory with rank 1 see its
+ * death. */
 static void
 child_that_holds_all_hides_no_death(void **state)
 {
     scene_play(WAY_BARE, "shm");
 }
 
-/* ... and others hear its silence. */
+/* No connection ends, so the peers must notice the silence of rank 1. */
 static void
 child_that_holds_all_gives_no_sign_of_life(void **state)
 {
     scene_play(WAY_BARE, "tcp");
 }
 
-/* Leases tell of nobody. */
+/* Long leases keep hoopd from finding out first. */
 static int
 daemon_begin(void **state)
 {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/last_words_check.py - errors say how a rank ended
 
-last_words_check.py HOOPRUN STEADY: a rank of four is killed, exits, or stops in
-the midst of its calls. Each of the others must say so in the same words: who,
-what happened, in which call, of what, since when nothing had come, who waited
-for whom, and how much of how long had passed; and it must say so soon. The
-launcher must name that rank, too, and not one that found it out.
+last_words_check.py HOOPRUN STEADY: one rank of four is killed, exits or stops
+in the middle of its calls. Every other rank must soon report it, and all in the
+same words: which rank, what happened to it, in which call and of what data, how
+long after its last byte, which rank waited for which, for how many bytes, and
+how much of the timeout had passed. The launcher must name that rank too, rather
+than a rank that noticed.
 """
 
 import os
@@ -16,10 +17,11 @@ import tempfile
 import time
 
 RANKS = 4
-WAIT_S = 60  # a sanitizer on a busy machine
+WAIT_S = 60  # enough for a sanitizer on a busy machine
 KILLED = 'killed by signal 9 (Killed)'
 STOPPED = 'stopped (nothing has come from it for 2.0 s)'
-# Transport, rank, fault, what the others say, and what the launcher does.
+# Each case has transport, rank, fault, the cause that the other ranks give, and
+# the verdict of the launcher.
 CASES = [
     ('tcp', 2, 'kill', KILLED, 'was ' + KILLED),
     ('tcp', 0, 'exit:3', 'exited with code 3', 'exited with code 3'),
@@ -38,12 +40,12 @@ TEXT = re.compile(
 
 
 class Wrong(Exception):
-    """What a rank said."""
+    """A rank or the launcher did not say what it must."""
 
 
 def run(hooprun, steady, case, folder):
     transport, rank, what, _, _ = case
-    # A number that nobody knows the size of yet: in the middle of the job.
+    # The fault strikes in the middle of the job.
     settings = {'HOOP_TRANSPORT': transport, 'HOOP_TIMEOUT': '77',
                 'HOOP_DEBUG_FAULT': f'rank={rank},op=allreduce,seq=20,do={what}'}
     if what == 'stop':
@@ -57,11 +59,12 @@ def run(hooprun, steady, case, folder):
 def judge_launcher(case, said):
     _, rank, _, _, verdict = case
     lines = [line for line in said.splitlines() if line.startswith('hooprun:')]
-    # Whoever exits with 0 has done nothing wrong, as far as it knows.
+    # A rank that exits with 0 has done nothing wrong that the launcher knows
+    # of.
     if verdict is not None and not re.match(
             rf'hooprun: rank {rank} \(pid \d+\) {re.escape(verdict)}', lines[0]):
         raise Wrong(f'hooprun said first: {lines[0]}')
-    # Those that followed stand below it.
+    # The launcher lists the ranks that ended later below the first one.
     for line in lines[1:]:
         if not line.startswith('hooprun: then '):
             raise Wrong(f'hooprun said after the first: {line}')
@@ -102,7 +105,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             began = time.monotonic()
-            # A busy machine may keep the launcher from telling in time, once.
+            # On a busy machine the launcher may be too late once, so try again.
             n_wrong += not (is_told(hooprun, steady, case, folder) or
                             is_told(hooprun, steady, case, folder))
             print(f'{case}: {time.monotonic() - began:.1f} s')

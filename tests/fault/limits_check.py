@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """tests/fault/limits_check.py - a process or a host has run out of something
 
-limits_check.py HOOPD MEMBER: four ranks, of which one, or all, may open few
-files: every number from FIRST_FILES on until the job succeeds several times in a
-row. Whatever runs out where, every rank either succeeds or says soon which
-limit it was, with its value, and of which rank; nobody else is called lost. Then
-a member of a job that runs opens files until it has none: the calls that would
-need one more fail and say so, and succeed again when it has closed them. The same
-of a rank whose user may run no more threads.
+limits_check.py HOOPD MEMBER: of four ranks one, or all, may open only a few
+files. The limit rises from FIRST_FILES until the job succeeds ENOUGH times in a
+row. With every limit each rank either succeeds, or soon reports which limit was
+reached, its value and the rank; no other rank is called lost. In another check
+a member of a running job opens files until none is left. The calls that need
+one more must fail and say so, and must succeed again once it has closed them.
+One more check is of a rank whose user may start no more threads.
 """
 
 import os
@@ -19,11 +19,11 @@ from programs import (Program, Wrong, await_true, check_main,
                       free_addresses)
 
 RANKS = 4
-SHORT = 1  # the rank with the limit, where one has it
+SHORT = 1  # the rank that has the limit, unless all have it
 FIRST_FILES = 12
-ENOUGH = 4  # successes in a row
+ENOUGH = 4  # how many successes in a row end the sweep
 FILES_MAX = 64
-SOON_S = 5  # most is needed to start, on a machine that is busy
+SOON_S = 5  # most of it is the start of processes on a busy machine
 JOIN_S = 20
 NOBODY = 65534
 
@@ -33,14 +33,16 @@ def file_limit_set(n_files):
 
 
 def thread_limit_set(n_threads):
-    """It does not hold for root."""
+    """Limit the number of threads. Root would not be limited, so change the
+    user."""
     resource.setrlimit(resource.RLIMIT_NPROC, (n_threads, n_threads))
     if os.getuid() == 0:
         os.setuid(NOBODY)
 
 
 class Job:
-    """Four ranks, those of `short` with so many files, or what else `limit_set` limits."""
+    """This starts four ranks. Those in `short` have the limit that
+    `limit_set` sets."""
 
     def __init__(self, check, name, short, n_max, words=(),
                  limit_set=file_limit_set, **environment):
@@ -60,7 +62,8 @@ class Job:
             for rank in range(RANKS)]
 
     def order(self, words):
-        """All do what they are told, the short ones words; what each says."""
+        """Send `words` to the rank SHORT and "work" to the others. Return what
+        each replies."""
         n_said = [len(member.text().splitlines()) for member in self.members]
         for rank, member in enumerate(self.members):
             member.popen.stdin.write(
@@ -77,7 +80,7 @@ class Job:
         return texts
 
     def end(self):
-        """What each said."""
+        """Wait until all have ended. Return what each said."""
         codes = [member.code() for member in self.members]
         took_s = time.monotonic() - self.began
         texts = [member.text().strip() for member in self.members]
@@ -97,7 +100,8 @@ def is_well(text):
 
 
 def judge(name, texts, short, why):
-    """Whether all went well, or why not."""
+    """Return whether all succeeded. Raise Wrong if a failure is not reported
+    well."""
     if all(is_well(text) for text in texts):
         return True
     for rank, text in enumerate(texts):
@@ -117,7 +121,7 @@ def judge(name, texts, short, why):
 
 
 class Check:
-    """All of it, at one hoopd."""
+    """This runs all checks against one hoopd."""
 
     def __init__(self, paths, folder):
         self.hoopd, self.member = paths
@@ -126,7 +130,7 @@ class Check:
         self.address = f'{host}:{port}'
 
     def sweep(self, kind, short, **environment):
-        """Every limit, up to where nothing is short any more."""
+        """Run a job for every limit, until the limit is high enough."""
         n_well = 0
         n_short = 0
         for n_files in range(FIRST_FILES, FILES_MAX):
@@ -142,12 +146,13 @@ class Check:
         print(f'{kind}: {n_short} limits are too low, all say so')
 
     def fill_and_free(self):
-        """Of a job that runs: nobody is lost, and it goes on."""
+        """Fill the file table of a member of a running job. No rank is lost by
+        it."""
         job = Job(self, 'filled', [SHORT], FILES_MAX, words=['--orders'],
                   HOOP_TRANSPORT='tcp')
         if judge('filled', job.order('fill'), [SHORT], why_files(FILES_MAX)):
             raise Wrong('filled: nothing was short')
-        # What was wrong elsewhere may be told with the next call.
+        # The next call may still report a failure that another rank has seen.
         job.order('free')
         texts = job.order('free')
         if not all(is_well(text) for text in texts):
@@ -159,7 +164,7 @@ class Check:
         print('a member without descriptors fails, and goes on with new ones')
 
     def threads(self):
-        """A rank has a thread of its own to make."""
+        """Start a rank that may not create its own thread."""
         job = Job(self, 'threads', [SHORT], 1, limit_set=thread_limit_set)
         if judge('threads', job.end(), [SHORT],
                  'may run 1 threads (RLIMIT_NPROC'):

@@ -1,11 +1,12 @@
 /*
  * tests/fault/limits_member.c - a worker that needs a connection to everybody
  *
- * limits_member [--orders]: joins, reduces, exchanges with everybody and sends
- * a message to each rank in turn, each result compared. Says "well" on standard
- * output, or the status and text of the first call that failed; then it leaves.
- * With --orders it does all that for each line of standard input: before it,
- * "fill" opens files until no more can be opened, "free" closes them.
+ * limits_member [--orders]: the program joins, reduces, exchanges with all
+ * ranks and sends a message to each rank in turn. It compares every result. It
+ * says "well" on standard output, or the status and text of the first call that
+ * failed, and then leaves. With --orders it does this work for each line of
+ * standard input. Before the work, "fill" opens files until no more can be
+ * opened, and "free" closes them.
  */
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ enum {
     TEXT_MAX_BYTES = 2048,
 };
 
-/* The first failure of several calls: later ones may be of its making. */
+/* Keeps the first failure of several calls, because it may cause later ones. */
 struct outcome {
     enum hoop_status status;
     char text[TEXT_MAX_BYTES];
@@ -81,7 +82,8 @@ exchange(hoop_comm_t *comm)
     return HOOP_OK;
 }
 
-/* To the rank so far ahead, and from the one so far behind. */
+/* Sends to the rank that is `distance` ahead, and receives from the one
+ * behind. */
 static void
 pass_on(hoop_comm_t *comm, uint32_t distance, struct outcome *outcome)
 {
@@ -92,7 +94,8 @@ pass_on(hoop_comm_t *comm, uint32_t distance, struct outcome *outcome)
     int32_t from = (int32_t)(rank + 1);
     int32_t to = 0;
 
-    /* Half of them receive first, and none leaves out what it owes another. */
+    /* Ranks whose next rank is lower receive first, which prevents a deadlock.
+     * Each rank sends even if its receive has failed. */
     if (rank < next)
         outcome_add(outcome, hoop_send(&from, 1, HOOP_INT32, next, 7, comm));
     const enum hoop_status status =
@@ -104,7 +107,8 @@ pass_on(hoop_comm_t *comm, uint32_t distance, struct outcome *outcome)
         exit(3);
 }
 
-/* All calls, whatever becomes of them: every rank calls the same. */
+/* Makes every call even after a failure, because all ranks must make the same
+ * calls. */
 static struct outcome
 work(hoop_comm_t *comm)
 {
@@ -130,7 +134,7 @@ outcome_say(const struct outcome *outcome)
     return outcome->status == HOOP_OK ? 0 : 1;
 }
 
-/* Does what the lines of standard input say, each followed by the work. */
+/* Follows each line of standard input and then does the work. */
 static int
 orders_follow(hoop_comm_t *comm)
 {

@@ -1,8 +1,8 @@
 """tests/fault/network_hosts.py - hosts on one network, for one check
 
-Each is a network namespace that a process holds; the check itself runs in
-another one, HERE, on the bridge between them. All see the same processes and
-files. Nothing is left when the check has ended.
+Each host is a network namespace that a process holds. The check itself runs in
+another namespace, at the address HERE, on the bridge between them. All share
+the same processes and files. Everything is gone when the check has ended.
 """
 
 import os
@@ -26,8 +26,8 @@ def refuse(name, reason):
 
 
 def enter(name):
-    """Run this program again in namespaces of its own. Exits with 77 where there
-    are none, unless HOOP_REQUIRE_NETNS is set."""
+    """Run this program again in new namespaces. Exit with 77 where these cannot
+    be made, or with 1 if HOOP_REQUIRE_NETNS is set."""
     if os.environ.pop(INSIDE, None):
         return
     try:
@@ -44,7 +44,7 @@ def enter(name):
 
 
 class Hosts:
-    """host(name) adds one."""
+    """This has the hosts of a check; add(name) makes one."""
 
     def __init__(self):
         self.addresses = {}
@@ -69,7 +69,7 @@ class Hosts:
         return self.addresses[name]
 
     def on(self, name, *words):
-        """The command that runs this command there."""
+        """Return the command that runs `words` on the host `name`."""
         return ['nsenter', '-t', str(self.holders[name].pid), '-n', *words]
 
     @staticmethod

@@ -14,11 +14,11 @@ PORT_MIN = 12000
 
 
 class Wrong(Exception):
-    """The check has failed; the text says why."""
+    """The check has failed, and the text says why."""
 
 
 def await_true(what, condition):
-    """The first result of condition() that is true."""
+    """Wait until condition() is true, and return its result."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         result = condition()
@@ -29,14 +29,14 @@ def await_true(what, condition):
 
 
 def environment_clean():
-    """Without what the caller has set for his own jobs, but for how long
-    whoever waits for a processor may be silent on his machine."""
+    """Return the environment without the caller's settings for hoop. Only the
+    failure timeout stays, because it suits how busy the caller's machine is."""
     return {key: value for key, value in os.environ.items()
             if not key.startswith('HOOP_') or key == 'HOOP_FAILURE_TIMEOUT'}
 
 
 class Program:
-    """A process whose output, both streams, goes to a file."""
+    """This is a process whose two output streams go to one file."""
 
     def __init__(self, folder, name, arguments, pass_fds=(), preexec_fn=None,
                  stdin=subprocess.DEVNULL, **environment):
@@ -72,7 +72,8 @@ class Program:
 
 
 def check_main(name, check):
-    """check(programs, folder), where the first two arguments are programs."""
+    """Call check(programs, folder), where programs are the first two
+    arguments."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             check(sys.argv[1:3], folder)
@@ -81,7 +82,8 @@ def check_main(name, check):
 
 
 def steady_end(folder, workers):
-    """They are told to stop (tests/integration/steady.c); none has failed."""
+    """Tell the workers (tests/integration/steady.c) to stop. None may have
+    failed."""
     with open(f'{folder}/stop', 'w', encoding='utf-8'):
         pass
     for worker in workers:
@@ -90,14 +92,16 @@ def steady_end(folder, workers):
 
 
 def port_draw():
-    """One that the kernel gives to nobody who does not ask for it, as other tests
-    may before it is used; where it keeps none back, any."""
+    """Choose a port that the kernel gives only to those who ask for it, so that
+    no other test gets it before it is used. Return 0 if the kernel reserves no
+    such range."""
     with open('/proc/sys/net/ipv4/ip_local_port_range',
               encoding='ascii') as bounds:
         least = int(bounds.read().split()[0])
     if least <= PORT_MIN:
         return 0
-    # Whoever has a seed has one for other things.
+    # The shared generator may have a fixed seed, which gives all tests one
+    # port.
     return random.SystemRandom().randrange(PORT_MIN, least)
 
 
@@ -111,7 +115,7 @@ def listener_open():
 
 
 def free_addresses(n_addresses):
-    """Different ones."""
+    """Return free addresses of loopback that all differ."""
     listeners = [listener_open() for _ in range(n_addresses)]
     addresses = [listener.getsockname() for listener in listeners]
     for listener in listeners:

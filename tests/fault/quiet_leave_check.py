@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tests/fault/quiet_leave_check.py - ranks that leave in order warn of nothing
 
-quiet_leave_check.py HOOPD MEMBER: jobs whose ranks reduce, and leave one after the
-other while some still connect to each other. None may write a line at log level
+quiet_leave_check.py HOOPD MEMBER: the ranks of each job reduce, and then leave
+one after the other while some still connect to each other. None may log a
 warning.
 """
 

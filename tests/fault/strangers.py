@@ -1,9 +1,12 @@
-"""tests/fault/strangers.py - what may come to a port that was not invited
+"""tests/fault/strangers.py - connections to a port from clients that do not
+belong
 
-strangers.py HOST:PORT: a crowd that says nothing comes there until it is ended.
+strangers.py HOST:PORT: a crowd of silent clients connects there until the
+program is ended.
 
-Messages of those who know nothing of hoop, of those who know its handshake but
-not the token, of those who have listened; and a crowd of them at once.
+The module has the messages of clients that know nothing of hoop, that know its
+handshake but not the token, or that replay what they have heard. Crowd makes
+many such connections at once.
 """
 
 import heapq
@@ -23,7 +26,7 @@ HANDSHAKE_MAC_OFFSET = 34
 HANDSHAKE_OFFER_OFFSET = 66
 SP_HELLO = bytes.fromhex('0053500000300000')  # an NNG client's first bytes
 OPEN_AT_ONCE = 400
-STAY_S = 0.3  # who says nothing, or little
+STAY_S = 0.3  # how long a client stays that says little or nothing
 DRIP_S = 0.02
 
 
@@ -32,7 +35,8 @@ def dial(address):
 
 
 def say(address, message):
-    """Send, then read until the other side closes or has said 128 bytes."""
+    """Send a message, then read until the other side closes or has sent 128
+    bytes."""
     heard = b''
     with dial(address) as stranger:
         try:
@@ -43,12 +47,13 @@ def say(address, message):
                     break
                 heard += piece
         except ConnectionError:
-            pass  # It need not listen to the end.
+            pass  # The other side may close before it has read everything.
     return heard
 
 
 def tls_hello():
-    """The record of a TLS 1.2 client hello, as a browser begins."""
+    """Return the record of a TLS 1.2 ClientHello, with which a browser
+    begins."""
     body = (b'\x03\x03' + random.randbytes(32) + b'\0' + b'\0\x02\x13\x01' +
             b'\x01\0' + b'\0\0')
     handshake = b'\x01' + len(body).to_bytes(3, 'big') + body
@@ -66,7 +71,7 @@ def frame():
 
 
 def hello(version, caller, callee, epoch):
-    """A dialer's first message (docs/wire-format.md)."""
+    """Return the first message of a connecting rank (docs/wire-format.md)."""
     message = struct.pack('<8sHIIQQ', b'HOOPHELO', version, caller['rank'],
                           callee['rank'], epoch, int(caller['incarnation'], 16))
     return (message + random.randbytes(32)).ljust(HELLO_BYTES, b'\0')
@@ -78,14 +83,15 @@ def peer_key(token, job, epoch):
 
 
 def proof(key, said, challenge, letters=b'HOOPPROF'):
-    """A dialer's second message, right if key is the job's."""
+    """Return the second message of a connecting rank; it is valid for the job's
+    key."""
     mac = hmac.digest(key, letters + b'\0' + said + challenge +
                       bytes(HELLO_BYTES - HANDSHAKE_OFFER_OFFSET), 'sha256')
     return (letters.ljust(HANDSHAKE_MAC_OFFSET, b'\0') + mac).ljust(HELLO_BYTES, b'\0')
 
 
 def read_all(stranger, n_bytes):
-    """So many, or as many as come before the end."""
+    """Read n_bytes, or fewer if the connection ends before."""
     heard = b''
     try:
         while len(heard) < n_bytes:
@@ -99,7 +105,8 @@ def read_all(stranger, n_bytes):
 
 
 def request(method, job, token, body):
-    """One of version 1 of docs/rpc.md, which sent the token; body is packed."""
+    """Return a request in version 1 of docs/rpc.md, which carried the token.
+    The body is packed."""
     def text(words):
         return bytes([0xd9, len(words)]) + words.encode()
 
@@ -111,7 +118,8 @@ def request(method, job, token, body):
 
 
 class Stranger:
-    """A connection of a crowd: says its pieces, one after another."""
+    """This is one connection of a crowd, which sends its pieces one after
+    another."""
 
     def __init__(self, target, pieces, stays, resets):
         self.pieces = list(pieces)
@@ -122,7 +130,7 @@ class Stranger:
         self.socket.connect_ex(target)
 
     def speak(self):
-        """Whether there is more to say, later."""
+        """Send the next piece. Return whether more pieces are left."""
         if self.pieces:
             try:
                 self.socket.send(self.pieces.pop(0))
@@ -145,7 +153,7 @@ def silent():
     return [], True, False
 
 
-# What it says, whether it then stays, and whether it ends with a reset.
+# Each kind has its messages, whether it then stays, and whether it resets.
 CROWD = [
     lambda: ([], False, False),
     lambda: ([], False, True),
@@ -167,24 +175,25 @@ CROWD = [
 
 
 class Crowd:
-    """n_strangers (None: without end), one kind after another to one target
-    after another."""
+    """Opens n_strangers connections (None: without end) of each kind in turn,
+    to each target in turn."""
 
     def __init__(self, targets, n_strangers, kinds=CROWD):
         self.arrivals = itertools.islice(
             zip(itertools.cycle(kinds), self.turns(targets, len(kinds))),
             n_strangers)
         self.selector = selectors.DefaultSelector()
-        self.due = []  # (when, a number, a stranger)
+        self.due = []  # entries (time, serial number, stranger)
         self.numbers = itertools.count()
         self.n_open = 0
         self.n_arrived = 0
-        self.n_turned_away = 0  # closed by the other side first
+        self.n_turned_away = 0  # how many the other side closed first
         self.on_arrival = lambda number: None
 
     @staticmethod
     def turns(targets, n_kinds):
-        """A target for a round of kinds each, so that all meet all."""
+        """Yield each target once for every kind, so that every kind meets every
+        target."""
         for target in itertools.cycle(targets):
             yield from itertools.repeat(target, n_kinds)
 
@@ -199,7 +208,7 @@ class Crowd:
         try:
             self.selector.unregister(stranger.socket)
         except (KeyError, ValueError):
-            return  # has left already
+            return  # This stranger has left already.
         stranger.close()
         self.n_open -= 1
 
@@ -208,7 +217,8 @@ class Crowd:
                                   next(self.numbers), stranger))
 
     def go_on(self, stranger):
-        """Connected, or its pause is over."""
+        """Continue with a stranger that has connected or whose pause is
+        over."""
         if stranger.socket.fileno() < 0:
             return
         if stranger.speak():
@@ -251,8 +261,8 @@ class Crowd:
 
 
 def main():
-    """Says how many have come. Each of them takes a place, so that all places are
-    taken anew within a round trip of a slow network."""
+    """Print how many have connected. Each connection takes a place, so that all
+    places are taken anew within a round trip of a slow network."""
     host, port = sys.argv[1].rsplit(':', 1)
     crowd = Crowd([(host, int(port))], None, [silent])
     crowd.on_arrival = lambda number: number % 500 or print(

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Returns 0; aborts when the target did what it must not. */
+/* Returns 0. It aborts if the target violates its contract. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -1,4 +1,4 @@
-/* tests/fuzz/input.h - a fuzzer's bytes, taken one field after another */
+/* tests/fuzz/input.h - takes one field after another from a fuzzer's bytes */
 
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
@@ -8,10 +8,10 @@
 
 struct input {
     const uint8_t *bytes;
-    size_t n_bytes; /* left */
+    size_t n_bytes; /* how many are left */
 };
 
-/* 0 behind the end. */
+/* Returns the next byte, or 0 after the end. */
 static inline uint8_t
 input_byte(struct input *input)
 {
@@ -21,7 +21,7 @@ input_byte(struct input *input)
     return *input->bytes++;
 }
 
-/* As many as there are, at most n_bytes. */
+/* Takes n_bytes, or as many as are left. */
 static inline struct input
 input_part(struct input *input, size_t n_bytes)
 {

@@ -1,16 +1,16 @@
 /*
  * tests/fuzz/scripted_client.h - rpc/rpc_client.h, answered by a script
  *
- * Linked instead of that, on tests/fuzz/virtual_loop.h. Whatever is called, and
- * by whichever client, the next reply of the script answers it:
+ * It is linked in place of the real client, and uses tests/fuzz/virtual_loop.h.
+ * The next reply of the script answers whichever call any client makes:
  *
- *     byte: milliseconds until then, and of the calls that wait which one
+ *     byte: milliseconds until the reply, and which waiting call gets it
  *     two bytes: length (little-endian)
  *     the reply's envelope (rpc/envelope.h)
  *
- * As the real client does it, bytes that are no reply cost the connection, and
- * the call waits for the next; and a call whose time is up is answered so, as all
- * are behind the script's end. A reply's id is not looked at.
+ * As in the real client, bytes that are no reply end the connection, and the
+ * call waits for the next reply. A call whose time is over fails, as do all
+ * calls after the end of the script. The IDs of replies are ignored.
  */
 
 #ifndef TESTS_FUZZ_SCRIPTED_CLIENT_H
@@ -19,11 +19,11 @@
 #include "fuzz/input.h"
 #include "rpc/rpc_client.h"
 
-/* Borrowed until the next. */
+/* The script is borrowed until the next one is set. */
 void
 scripted_client_set(struct input script);
 
-/* Of all clients: calls that have neither been answered nor cancelled. */
+/* Returns how many calls of all clients are neither answered nor cancelled. */
 unsigned
 scripted_client_n_waiting(void);
 

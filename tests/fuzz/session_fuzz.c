@@ -136,7 +136,7 @@ on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
 {
     const struct session *session = owner;
 
-    fuzz_require(activity->n_calls > 0 || !activity->call[0]);
+    fuzz_require(activity->line.n_calls > 0 || !activity->line.call[0]);
     if (session->lease_client)
         lease_client_send_activity(session->lease_client, query, activity);
 }

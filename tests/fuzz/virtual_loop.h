@@ -1,11 +1,10 @@
 /*
- * tests/fuzz/virtual_loop.h - net/loop.h and base/clock.h on a clock of their
- * own
+ * tests/fuzz/virtual_loop.h - a loop that runs on virtual time
  *
- * Linked instead of those two: nothing waits. The clock goes on a little with
- * each look at it, which ends who looks again and again; and when the loop has
- * nothing left but timers, to the first of them. A loop that runs without
- * anything that could end it is a violation.
+ * It is linked in place of net/loop.h and base/clock.h, and nothing waits. Each
+ * reading advances the clock a little, which ends code that reads it again and
+ * again. If the loop has only timers left, the clock advances to the first one.
+ * A loop that runs with nothing that could end it is a violation.
  */
 
 #ifndef TESTS_FUZZ_VIRTUAL_LOOP_H
@@ -16,13 +15,13 @@
 
 #include "net/loop.h"
 
-/* From the beginning; the same for every input. */
+/* Sets the clock to its start, which is the same for every input. */
 void
 virtual_clock_reset(void);
 void
 virtual_clock_advance(uint64_t ms);
 
-/* One post or timer. False: there is none. */
+/* Runs one post or timer. Returns false if there is none. */
 bool
 virtual_loop_turn(struct loop *loop);
 

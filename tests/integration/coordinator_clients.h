@@ -1,8 +1,8 @@
 /*
  * tests/integration/coordinator_clients.h - many real clients of a coordinator
  *
- * All live on one loop with one thread; every call blocks its caller, so
- * that several calls at once need several threads (joiner_start()).
+ * All clients use one loop with one thread. Every call blocks its caller, so
+ * several calls at once need several threads, see joiner_start().
  */
 
 #ifndef TESTS_INTEGRATION_COORDINATOR_CLIENTS_H
@@ -40,14 +40,15 @@ struct coordinator_clients_options {
     size_t n_clients;
 };
 
-/* Under TLS where HOOP_TLS says so. */
+/* The clients use TLS if HOOP_TLS is on. */
 void
 coordinator_clients_open(struct coordinator_clients *coordinator_clients,
                          const struct coordinator_clients_options *options);
 void
 coordinator_clients_close(struct coordinator_clients *coordinator_clients);
 
-/* Takes what pack holds; NULL: no body. The caller frees *out_body. */
+/* Makes a call with the body in pack, or without a body if pack is NULL. It
+ * takes the contents of pack. The caller frees out_answer->body. */
 struct coordinator_clients_answer {
     uint8_t *body;
     size_t n_body;
@@ -59,7 +60,7 @@ coordinator_clients_call(struct rpc_client *client,
                          struct pack *pack,
                          struct coordinator_clients_answer *out_answer);
 
-/* A join in a thread of its own. */
+/* A joiner joins in a thread of its own. */
 struct joiner {
     struct rpc_client *client;
     struct join_request request;
@@ -81,12 +82,12 @@ joiner_wait(struct joiner *joiner);
 void
 joiner_deinit(struct joiner *joiner);
 
-/* n of them at once, all of which must succeed. */
+/* Runs n_joiners joins at once. All of them must succeed. */
 void
 joiners_run(struct joiner *joiners, size_t n_joiners);
 
-/* A hoopd and a job of two members, each with a client; the other clients
- * are mere callers. */
+/* This has a hoopd and a job of two members, each of which has a client. The
+ * other clients only make calls. */
 struct joined_pair {
     struct daemon daemon;
     struct coordinator_clients coordinator_clients;
@@ -105,7 +106,8 @@ joined_pair_start(struct joined_pair *joined_pair,
 void
 joined_pair_stop(struct joined_pair *joined_pair);
 
-/* Typed calls, which must succeed unless a status is returned. */
+/* Each of these makes one call. It must succeed unless the function returns a
+ * status. */
 struct store_text {
     const char *key;
     const char *value;

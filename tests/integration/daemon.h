@@ -1,9 +1,9 @@
 /*
  * tests/integration/daemon.h - a real hoopd under test, and workers that use it
  *
- * Its path is the HOOPD of the environment. It listens on ports of the
- * system's choice on 127.0.0.1, and knows the token "secret" where no
- * --token-file says another; its log goes to a file that can be searched.
+ * HOOPD in the environment is its path. It listens on free ports of 127.0.0.1.
+ * Its token is "secret" unless --token-file names another one. Its log goes to
+ * a file that a test can search.
  */
 
 #ifndef TESTS_DAEMON_H
@@ -20,13 +20,13 @@
 struct daemon {
     pid_t pid;
     char log_path[128];
-    char token_path[128]; /* empty: it has one of its own, or none */
+    char token_path[128]; /* empty: hoopd has another token, or none */
     char address[LIMIT_ADDRESS];
     char http_address[LIMIT_ADDRESS];
 };
 
-/* Further arguments, ended by NULL; returns when it serves. "--token-file=": it
- * knows no token. */
+/* Starts hoopd with further arguments, which NULL ends. Returns when it serves.
+ * With "--token-file=" it has no token. */
 void
 daemon_start(struct daemon *daemon, const char *const *arguments);
 
@@ -34,20 +34,22 @@ daemon_start(struct daemon *daemon, const char *const *arguments);
 void
 daemon_expect_log(const struct daemon *daemon, const char *text);
 
-/* SIGTERM; fails the test if it does not exit with 0 within some seconds. */
+/* Sends SIGTERM. Fails the test if hoopd does not exit with 0 within some
+ * seconds. */
 void
 daemon_stop(struct daemon *daemon);
 
-/* SIGSTOP; it does nothing any more when this returns. Any process of the
- * test may call it. False: it could not be stopped within some seconds. */
+/* Sends SIGSTOP, and returns when hoopd has stopped, or false if it has not
+ * within some seconds. Any process of the test may call it. */
 bool
 daemon_freeze(const struct daemon *daemon);
 
-/* Exit code of `hoopd --check ADDRESS`. */
+/* Returns the exit code of `hoopd --check ADDRESS`. */
 int
 daemon_check(const char *address);
 
-/* One for all tests of a program: the fixtures of their group. */
+/* All tests of a program share this hoopd, which the fixtures of their group
+ * start and stop. */
 extern struct daemon hoopd;
 int
 daemon_setup(void **state);
@@ -55,8 +57,8 @@ int
 daemon_teardown(void **state);
 
 /*
- * The test process has no threads and never joins itself: each worker is
- * forked first and joins a real hoopd by address.
+ * The test process has no threads and never joins by itself. Each worker is
+ * forked first and then joins a real hoopd by its address.
  */
 
 enum {
@@ -64,22 +66,23 @@ enum {
     WORKERS_ROOM = 16,
 };
 
-/* What a worker's body may use. */
+/* A worker's body may use this. */
 struct worker {
-    uint32_t index; /* not its rank, unless it asks for it */
+    uint32_t index; /* it is the rank only if the worker asks for that */
     uint32_t n_workers;
     const char *coordinator;
-    volatile uint64_t *room; /* shared by all workers, zero at first */
+    volatile uint64_t *room; /* all workers share it; zeroed at first */
 };
 
-/* Returns 0 when all is well. Its exit is the process's. */
+/* Returns 0 if all is well. The process exits with the result. */
 typedef int
 worker_fn(const struct worker *worker);
 
 /*
- * Run n_workers and wait for them, if workers_allow() has not said otherwise
- * 100 s at most, 240 under a sanitizer. Returns how many did not return 0;
- * those ended by SIGKILL do not count. *out_room: a copy, NULL: not wanted.
+ * Runs n_workers and waits for them, for at most 100 s or 240 s with a
+ * sanitizer, unless workers_allow() has changed that. Returns how many did not
+ * return 0; a worker that SIGKILL has ended does not count. Copies the room to
+ * out_room, unless that is NULL.
  */
 uint32_t
 workers_run(const char *coordinator,
@@ -87,7 +90,7 @@ workers_run(const char *coordinator,
             worker_fn *body,
             uint64_t out_room[WORKERS_ROOM]);
 
-/* A test of cmocka's: n_workers of body at hoopd. */
+/* A cmocka test with this state runs body on n_workers that use hoopd. */
 struct workers_test {
     worker_fn *body;
     uint32_t n_workers;
@@ -105,41 +108,43 @@ workers_test_run(void **state);
         }                                                                      \
     }
 
-/* How long workers_run() waits from now on. */
+/* Sets how long workers_run() waits from now on. */
 void
 workers_allow(uint32_t seconds);
 
-/* Options that ask for rank index of n_workers at the coordinator. */
+/* Returns options that ask the coordinator for the rank index of n_workers. */
 struct hoop_join_options
 worker_options(const struct worker *worker);
 
-/* Allreduce of count floats, checked; 0 when all is well. */
+/* Reduces count floats and checks them. Returns 0 if all is well. */
 int
 worker_allreduce(hoop_comm_t *comm, size_t count);
 
-/* Join the world of the first n_members, and return when all have, who are
- * counted in a place of the room: nobody dies before the last has come
- * through. 0 when all is well. */
+/* Joins the world of the first n_members, and returns when all have joined. A
+ * place of the room counts them, so that none dies before the last one has
+ * joined. Returns 0 if all is well. */
 int
 worker_join(const struct worker *worker,
             uint32_t n_members,
             uint32_t place,
             hoop_session_t **out_session);
-/* Worker victim dies, and the others of world learn it; 0 when all is well. */
+/* Kills the worker victim. The others wait until they learn that it is lost.
+ * Returns 0 if all is well. */
 int
 worker_lose(const struct worker *worker, uint32_t victim, hoop_comm_t *world);
 
-/* A place of the room, between processes. */
+/* These functions use a place of the room, which all processes share. */
 void
 room_set(const struct worker *worker, uint32_t place, uint64_t value);
-/* Wait until it is at least this much, for at most 20 s; returns it. */
+/* Waits until the value is at least count, for at most 20 s. Returns it. */
 uint64_t
 room_await_count(const struct worker *worker, uint32_t place, uint64_t count);
-/* ... until it is not 0. */
+/* Waits until the value is not 0. */
 uint64_t
 room_await(const struct worker *worker, uint32_t place);
 
-/* In a body: report and return 1 unless the condition holds. */
+/* Use this in a body: unless the condition holds, it reports that and returns
+ * 1. */
 #define WORKER_CHECK(condition)                                                \
     do {                                                                       \
         if (!(condition))                                                      \
@@ -149,21 +154,22 @@ room_await(const struct worker *worker, uint32_t place);
 int
 worker_report(const char *condition, const char *file, int line);
 
-/* For tests whose bodies run on a mesh, one hoopd for the whole test. */
+/* This is a process of a test whose bodies run on a mesh. One hoopd serves all
+ * of them. */
 
 struct mesh_process {
     uint32_t n_rows;
     uint32_t n_columns;
-    uint32_t rank; /* the place, too, in row-major order */
+    uint32_t rank; /* also the place in the mesh, in row-major order */
     hoop_session_t *session;
     hoop_mesh_t *mesh;
 };
 
-/* Returns 0 when all is well. */
+/* Returns 0 if all is well. */
 typedef int
 mesh_process_fn(struct mesh_process *mesh_process);
 
-/* Run body in n_rows * n_columns processes that have joined, and in n_outside
+/* Runs body in n_rows * n_columns processes that have joined, and in n_outside
  * more that are not in the mesh. Returns how many did not return 0. */
 uint32_t
 mesh_processes_run(uint32_t n_rows,
@@ -171,7 +177,7 @@ mesh_processes_run(uint32_t n_rows,
                    uint32_t n_outside,
                    mesh_process_fn *body);
 
-/* A test of cmocka's: body in these processes. */
+/* A cmocka test with this state runs body in these processes. */
 struct mesh_processes_test {
     mesh_process_fn *body;
     uint32_t n_rows;

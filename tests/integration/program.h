@@ -1,8 +1,8 @@
 /*
- * tests/integration/program.h - run a program, see what it says and returns
+ * tests/integration/program.h - runs a program and reads what it prints
  *
- * Every wait has a deadline, after which the program is killed and the test
- * fails with what it had said.
+ * Every wait has a deadline. After it the program is killed, and the test fails
+ * and shows what it has printed.
  */
 
 #ifndef TESTS_INTEGRATION_PROGRAM_H
@@ -14,13 +14,13 @@
 enum {
     PROGRAM_TEXT_MAX = 256 * 1024,
     PROGRAM_ARGUMENTS_MAX = 40,
-    PROGRAM_KILLED = 1000, /* plus the signal */
+    PROGRAM_KILLED = 1000, /* the number of the signal is added */
 };
 
 struct program_text {
-    int fd; /* -1: ended */
+    int fd; /* -1: it has ended */
     size_t n_bytes;
-    char text[PROGRAM_TEXT_MAX]; /* ends with 0 */
+    char text[PROGRAM_TEXT_MAX]; /* ends with '\0' */
 };
 
 struct program {
@@ -30,73 +30,75 @@ struct program {
 };
 
 /*
- * Start arguments[0] with its arguments, up to NULL. input becomes its stdin;
- * NULL: empty. Undo with program_destroy().
+ * Starts arguments[0] with its arguments, which NULL ends. Its standard input
+ * is input, or empty if that is NULL. Call program_destroy() at the end.
  */
 struct program *
 program_start(const char *const *arguments, const char *input);
 
-/* As program_start(), in a process group of its own. The kernel stops no
- * process by SIGTSTP whose group has no parent in another one of the
- * session. */
+/* Works like program_start(), but in a process group of its own. SIGTSTP stops
+ * a process only if its group has a parent in another group of the session. */
 struct program *
 program_start_group(const char *const *arguments);
 
-/* hooprun --no-prefix -n n_ranks program options..., up to NULL. */
+/* Starts hooprun --no-prefix -n n_ranks program options..., which NULL ends. */
 struct program *
 program_start_ranks(const char *hooprun,
                     const char *n_ranks,
                     const char *program,
                     const char *const *options);
 
-/* As program_start(), but stdin, stdout and stderr are one terminal. */
+/* Works like program_start(), but one terminal is stdin, stdout and stderr. */
 struct program *
 program_start_on_terminal(const char *const *arguments);
 
-/* Until stdout holds text. */
+/* Waits until stdout contains text. */
 void
 program_await(struct program *program, const char *text);
 
-/* Until it has ended and all is read: its exit code, or PROGRAM_KILLED + n. */
+/* Waits until the program has ended and everything is read. Returns its exit
+ * code, or PROGRAM_KILLED plus the signal. */
 int
 program_wait(struct program *program);
 
-/* Kills it if it still runs. */
+/* Kills the program if it still runs. */
 void
 program_destroy(struct program *program);
-/* Of a test whose state it is. */
+/* Destroys the program that is the state of a test. */
 int
 program_teardown(void **state);
 
-/* Whether the process exists and is no zombie. */
+/* Returns whether the process exists and is no zombie. */
 int
 process_is_alive(pid_t pid);
 
-/* Until it is stopped. */
+/* Waits until the process is stopped. */
 void
 process_await_stop(pid_t pid);
 
-/* Until it does not exist or is a zombie. */
+/* Waits until the process does not exist or is a zombie. */
 void
 process_await_end(pid_t pid);
 
-/* A file of that name is made in the folder, for which programs wait there. */
+/* Creates a file of this name in the folder, for which programs wait there. */
 void
 event_happens(const char *folder, const char *name);
 
-/* What a test has started is its state: program_teardown() ends it. */
+/* The state of a test is the program that it has started. program_teardown()
+ * ends it. */
 
-/* The path of hooprun. A test program sets it first. */
+/* This is the path of hooprun. A test program sets it first. */
 extern const char *launcher;
 
-/* -n 3, and nothing else. */
+/* These are the options -n 3. */
 extern const char *const launcher_three[];
 
-/* launcher [options...] sh -c script; options end with NULL. */
+/* Starts launcher [options...] sh -c script; NULL ends the options. */
 struct program *
 launcher_start(const char *const *options, const char *script);
 
-/* Run it to its end: its exit code. The program is kept for its texts. */
+/* Runs the launcher to its end and returns its exit code. The program is kept,
+ * so that its texts can be read. */
 int
 launcher_code(void **state, const char *const *options, const char *script);
 

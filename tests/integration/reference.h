@@ -1,9 +1,9 @@
 /*
- * tests/integration/reference.h - calls by chance, and what they must give
+ * tests/integration/reference.h - random calls and their expected results
  *
- * Shares no code with the library: elements are taken apart from their bytes,
- * integers are combined in 64 bits and cut, floats in double. What rounding may
- * make of a float is bounded by its type and the size of the operands.
+ * It shares no code with the library. Elements are decoded from their bytes.
+ * Integers are combined in 64 bits and then truncated, and floats in double.
+ * The type and the size of the operands bound the rounding error of a float.
  */
 
 #ifndef TESTS_REFERENCE_H
@@ -16,32 +16,32 @@
 #include "hoop/dtype.h"
 #include "hoop/hoop.h"
 
-/* n elements of any value that reductions of a few ranks do not overflow; the
- * same for the same seed. */
+/* Fills n elements with values that a reduction over a few ranks does not
+ * overflow. The same seed gives the same elements. */
 void
 reference_fill(void *elements, enum hoop_dtype dtype, size_t n, uint64_t seed);
 
-/* Whether the operator has a meaning for the type. */
+/* Returns whether the operator is defined for the type. */
 bool
 reference_is_defined(enum hoop_dtype dtype, enum hoop_reduce_op op);
 
 struct reference {
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
-    const void *const *inputs; /* [rank] */
+    const void *const *inputs; /* by rank */
     size_t n_inputs;
-    double loss; /* what a float loses on its way, of itself; 0: nothing */
+    double loss; /* the relative loss of a float in transit; 0: none */
 };
 
-/* Whether result may be the reduction of element index of all inputs. */
+/* Returns whether result may be the reduction of the elements at index of all
+ * inputs. */
 bool
 reference_allows(const struct reference *reference,
                  size_t index,
                  const void *result);
 
-/*
- * The same seed draws the same on all ranks, all ranks' inputs included.
- */
+/* The same seed gives the same call on all ranks, with the inputs of all
+ * ranks. */
 
 enum {
     DRAW_RANKS_MAX = 8,
@@ -61,12 +61,12 @@ enum draw_kind {
     DRAW_KINDS,
 };
 
-/* "allreduce". Static. */
+/* Returns a static name such as "allreduce". */
 const char *
 draw_name(enum draw_kind kind);
 
-/* One call, the same on all ranks. counts[s] are rank s's; of an all-to-all,
- * pair[s][r] go from s to r. */
+/* This is a call that is the same on all ranks. counts[s] belongs to rank s. In
+ * an all-to-all pair[s][r] elements go from rank s to rank r. */
 struct draw {
     enum draw_kind kind;
     enum hoop_dtype dtype;
@@ -82,7 +82,7 @@ struct draw {
     void *inputs[DRAW_RANKS_MAX];
 };
 
-/* A number below bound; seed becomes the next one. */
+/* Returns a number below bound and replaces seed with the next one. */
 size_t
 draw_below(uint64_t *seed, size_t bound);
 
@@ -94,13 +94,13 @@ draw_init(struct draw *draw, uint32_t size, uint64_t seed);
 void
 draw_deinit(struct draw *draw);
 
-/* Elements that rank gives, if it gives any. */
+/* Returns how many elements the rank contributes. */
 size_t
 draw_given(const struct draw *draw, uint32_t rank);
 bool
 draw_has_input(const struct draw *draw, uint32_t rank);
 
-/* Makes the call of the rank of comm; started if op is not NULL. */
+/* Makes the call of this rank of comm. It only starts it if op is not NULL. */
 enum hoop_status
 draw_call(const struct draw *draw,
           const void *send,

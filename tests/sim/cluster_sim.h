@@ -15,19 +15,19 @@ struct sim {
     uint64_t incarnation;
 };
 
-/* Below n. */
+/* Returns a random number below n. */
 uint64_t
 sim_random(struct sim *sim, uint64_t n);
 
-/* The event, now, and what comes of it. */
+/* Passes the event to the coordinator now, and its actions to the model. */
 void
 sim_step(struct sim *sim, const struct cluster_event *event);
 
-/* A request that will be answered; its event is filled in by the caller. */
+/* Opens a request that will be answered. The caller fills in its event. */
 struct model_ticket *
 ticket_open(struct sim *sim, unsigned int job, int client);
 
-/* A member joins or leaves a group, or lists them. */
+/* A member joins or leaves a group, or lists the groups. */
 void
 group_send(struct sim *sim, int index);
 

@@ -1,10 +1,10 @@
 /*
  * tests/sim/network_sim.h - workers, a coordinator and a bad network between
  *
- * Time is virtual, and every seed a schedule. Letters of one connection come in
- * their order, late, or not at all once it breaks; what was asked is then asked
- * again over the next one, with the same number, so that the coordinator is
- * asked twice, and at times in another order.
+ * Time is virtual, and every seed gives another schedule. Messages of one
+ * connection arrive in order, late, or not at all once it breaks. The worker
+ * then sends its requests again over the next connection, with the same IDs.
+ * The coordinator so gets some requests twice, at times in another order.
  */
 
 #ifndef SIM_NETWORK_SIM_H
@@ -34,20 +34,21 @@ static const uint64_t NET_LEASE_NS = 1000000000;
 enum net_message_kind {
     NET_MESSAGE_REQUEST,
     NET_MESSAGE_REPLY,
-    NET_MESSAGE_CLOSED, /* the worker's side of the connection */
+    NET_MESSAGE_CLOSED, /* the worker's end of the connection is closed */
 };
 
-/* What is asked, by incarnation; and what is answered. */
+/* These are the contents of a request, by incarnation, and those of its
+ * answer. */
 struct request {
     enum cluster_event_kind kind;
-    uint64_t id; /* the same when it is asked again */
+    uint64_t id; /* the same when the request is sent again */
     uint64_t deadline_ns;
     uint64_t life;
     uint64_t epoch;
     uint64_t since;
     uint32_t accused_rank;
     uint64_t accused;
-    uint64_t turn; /* VOTE; brings all flags but that of its rank */
+    uint64_t turn; /* VOTE: passes all flags but that of its rank */
     uint32_t rank;
 };
 
@@ -71,14 +72,14 @@ struct net_message {
     struct answer answer;
 };
 
-/* What a vote of the world has decided. */
+/* A vote of the world has decided this. */
 struct outcome {
     uint64_t epoch;
     uint64_t turn;
-    uint64_t survivors; /* bits of ranks */
+    uint64_t survivors; /* one bit per rank */
 };
 
-/* A request that the coordinator has not answered. */
+/* The coordinator has not answered this request. */
 struct ticket {
     bool is_open;
     int worker;
@@ -93,7 +94,7 @@ enum life_end {
     LIFE_LOST,
 };
 
-/* An incarnation, as the coordinator has told of it. */
+/* This is an incarnation, as the coordinator has described it. */
 struct life {
     int job;
     uint64_t epoch;
@@ -103,19 +104,20 @@ struct life {
 
 struct net;
 
-/* The coordinator's machine: core and reply cache, and what outlives them. */
+/* The coordinator's machine has the core, the reply cache, and what outlives
+ * them. */
 struct coordinator {
     struct net *net;
     struct disk disk;
     struct cluster *cluster;
     struct reply_cache *cache;
-    uint64_t busy_until_ns;             /* stopped, or its clock has jumped */
-    struct ticket tickets[NET_TICKETS]; /* a ticket is its place, plus 1 */
+    uint64_t busy_until_ns;             /* stopped, or its clock jumped */
+    struct ticket tickets[NET_TICKETS]; /* a ticket is its index plus 1 */
     struct life lives[NET_LIVES];
     uint64_t epochs[NET_JOBS];
     uint64_t epoch_last;
     uint64_t n_worlds;
-    struct outcome outcomes[NET_OUTCOMES]; /* the last */
+    struct outcome outcomes[NET_OUTCOMES]; /* the last ones */
     uint64_t n_outcomes;
     uint64_t n_lost;
     uint64_t n_repeated;
@@ -148,16 +150,16 @@ struct worker {
     uint32_t rank;
     uint64_t lives[NET_WORLD];
     uint64_t seen;
-    uint64_t n_turns; /* of votes, that have ended ... */
-    bool is_deciding; /* ... and in the next one it has a say */
+    uint64_t n_turns; /* votes that have ended */
+    bool is_deciding; /* it takes part in the next vote */
     int64_t n_added;
-    bool is_sure; /* no add was given up: n_added is what must be there */
+    bool is_sure; /* no add was given up, so the counter must hold n_added */
     struct call calls[CALLS];
     uint64_t wake_ns;
     uint64_t renew_ns;
     uint64_t connection;
-    uint64_t cut_until_ns;  /* nothing gets through */
-    uint64_t last_there_ns; /* of the messages under way, in each direction */
+    uint64_t cut_until_ns;  /* until then no message gets through */
+    uint64_t last_there_ns; /* the last arrival in each direction */
     uint64_t last_back_ns;
 };
 
@@ -166,23 +168,24 @@ struct net {
     uint64_t random;
     uint64_t now_ns;
     uint64_t order;
-    bool is_calm; /* nothing goes wrong any more */
+    bool is_calm; /* no more faults happen */
     uint64_t id;
     uint64_t life;
-    struct net_message messages[NET_MESSAGES]; /* under way, in no order */
+    struct net_message messages[NET_MESSAGES]; /* in transit, in no order */
     size_t n_messages;
     struct worker workers[NET_WORKERS];
     struct coordinator coordinator;
     uint64_t n_added;
 };
 
-/* Says the seed and ends the program. */
+/* Unless the condition holds, prints the seed and ends the program. */
 void
 net_expect(const struct net *net, int holds, const char *what);
-/* Below n. */
+/* Returns a random number below n. */
 uint64_t
 net_random(struct net *net, uint64_t n);
-/* Takes its time; kind, worker, connection and content are set. */
+/* Sends a message, which arrives later. The caller has set its kind, worker,
+ * connection and contents. */
 void
 net_post(struct net *net, const struct net_message *net_message);
 
@@ -190,26 +193,27 @@ void
 coordinator_open(struct coordinator *coordinator, struct net *net);
 void
 coordinator_close(struct coordinator *coordinator);
-/* The coordinator dies, and comes back as what it was. */
+/* The coordinator dies and starts again from its records. */
 void
 coordinator_die(struct coordinator *coordinator);
-/* A net_message for it has come. */
+/* A message for the coordinator has arrived. */
 void
 coordinator_take(struct coordinator *coordinator,
                  const struct net_message *net_message);
-/* What is due is done. */
+/* Does what is due. */
 void
 coordinator_tick(struct coordinator *coordinator);
-/* Answer whoever waits: afterwards nobody does. */
+/* Answers all requests that wait. */
 void
 coordinator_drain(struct coordinator *coordinator);
 
 void
 worker_take(struct net *net, int index, const struct answer *answer);
-/* wake_ns has come. */
+/* The time wake_ns has come. */
 void
 worker_wake(struct net *net, int index);
-/* Its connection is no more: what it asked is asked again over another. */
+/* The worker's connection has ended. It sends its requests again over
+ * another. */
 void
 worker_break(struct net *net, int index);
 

@@ -1,8 +1,8 @@
 /*
- * tests/sim/network_sim_disk.h - what the coordinator's machine has kept
+ * tests/sim/network_sim_disk.h - what the coordinator's machine has stored
  *
- * Rows in the order of their keys, whose first byte says whose they are. What a
- * step puts is there before any of its answers leaves.
+ * The rows are in the order of their keys, whose first byte says which part
+ * owns them. What a step stores is there before any of its answers is sent.
  */
 
 #ifndef SIM_NETWORK_SIM_DISK_H
@@ -28,7 +28,7 @@ struct disk_row {
     size_t n_value_bytes;
 };
 
-/* Zeroed: empty. */
+/* A zeroed disk is empty. */
 struct disk {
     struct disk_row *rows;
     size_t n_rows;
@@ -42,11 +42,12 @@ disk_put(struct disk *disk,
          enum disk_owner whose,
          struct disk_bytes key,
          struct disk_bytes value);
-/* The key, and every key that begins with it. */
+/* Removes the key and every key that begins with it. */
 void
 disk_erase(struct disk *disk, enum disk_owner whose, struct disk_bytes key);
 
-/* Its rows, from the first at or behind index on; NULL: no more. */
+/* Returns the first row of this owner at index or after it, or NULL if there is
+ * none. */
 const struct disk_row *
 disk_next(const struct disk *disk, enum disk_owner whose, size_t *index);
 

@@ -1,11 +1,11 @@
 /*
  * tests/sim/verdict_sim.h - ranks that find each other lost, on virtual time
  *
- * Each rank has the engine's own judgement of others
- * (engine/failure/failure_detector.c) and a member's standing at a real core of
- * the coordinator; between them are messages that are late, connections that
- * break, ranks that die, stand still, or are cut off. There is one world, of
- * which stubs of the transport know.
+ * Each rank has the engine's own failure detector
+ * (engine/failure/failure_detector.c) and is a member at a real core of the
+ * coordinator. Messages between them are late, connections break, and ranks
+ * die, stand still or are cut off. There is one world, which the stubs of the
+ * transport use.
  */
 
 #ifndef SIM_VERDICT_SIM_H
@@ -21,10 +21,10 @@
 
 enum {
     SIM_RANKS_MAX = 5,
-    COORDINATOR = SIM_RANKS_MAX, /* as a place */
+    COORDINATOR = SIM_RANKS_MAX, /* its index as a place */
     PLACES = SIM_RANKS_MAX + 1,
     SIM_MESSAGES_MAX = 4096,
-    FAILURE_MS = 2000, /* HOOP_FAILURE_TIMEOUT */
+    FAILURE_MS = 2000, /* the value of HOOP_FAILURE_TIMEOUT */
 };
 
 static const uint64_t SIM_MS = 1000000;
@@ -32,15 +32,15 @@ static const uint64_t SIM_MS = 1000000;
 enum sim_message_kind {
     SIM_VERDICT, /* from rank to rank: rank is lost */
     SIM_BREAK,   /* the connection with from has ended */
-    SIM_SILENCE, /* nothing has come from rank, if that is so still */
-    SIM_REPORT,  /* to the coordinator */
-    SIM_ANSWER,  /* ... whom this rank hears */
+    SIM_SILENCE, /* nothing has come from rank, if that still holds */
+    SIM_REPORT,  /* to the coordinator: a report */
+    SIM_ANSWER,  /* to the coordinator: whom this rank hears */
     SIM_RENEW,
     SIM_WATCH,
-    SIM_CHANGE,  /* from it: rank is lost */
-    SIM_WATCHED, /* ... and that was all, or it asks all ranks */
-    SIM_LOOK,    /* to itself: what the peers have answered by now */
-    SIM_OVER,    /* ... it does not know this member any more */
+    SIM_CHANGE,  /* from the coordinator: rank is lost */
+    SIM_WATCHED, /* from it: no more changes, or a question to all ranks */
+    SIM_LOOK,    /* to itself: evaluate the answers of the peers */
+    SIM_OVER,    /* from it: this member is unknown */
 };
 
 struct sim_message {
@@ -53,7 +53,7 @@ struct sim_message {
     enum evidence evidence; /* of a report */
     uint32_t slack_ms;
     uint8_t views[SIM_RANKS_MAX];
-    size_t n_views; /* 0: it only lives */
+    size_t n_views; /* 0: it is only a sign of life */
     uint64_t due_ns;
     uint64_t order;
     char why[LIMIT_REPORT_REASON];
@@ -64,10 +64,10 @@ struct sim_rank {
     struct rank_liveness lost[SIM_RANKS_MAX];
     struct roster *roster;
     bool is_dead;
-    bool is_over;                 /* its standing */
-    bool is_disturbed;            /* something has happened to it */
-    bool is_gone[SIM_RANKS_MAX];  /* its connection with that rank */
-    bool is_known[SIM_RANKS_MAX]; /* reported, or told by the coordinator */
+    bool is_over;                 /* its membership has ended */
+    bool is_disturbed;            /* a fault has happened to it */
+    bool is_gone[SIM_RANKS_MAX];  /* the connection with that rank has ended */
+    bool is_known[SIM_RANKS_MAX]; /* reported, or named by the coordinator */
     uint64_t renew_ns;
     uint64_t revision;
     uint64_t question; /* the last that was asked */
@@ -78,25 +78,24 @@ struct sim {
     uint64_t random;
     uint64_t now_ns;
     uint64_t order;
-    uint64_t slowest_ns; /* of messages */
+    uint64_t slowest_ns; /* the delay of the slowest message */
     uint32_t size;
-    bool see_each_other; /* as processes of one host do */
+    bool see_each_other; /* as processes on one host do */
     struct sim_rank ranks[SIM_RANKS_MAX];
     struct cluster *cluster;
     uint64_t epoch;
     bool is_watching[SIM_RANKS_MAX];
-    uint64_t still_until_ns[PLACES]; /* does nothing, and nothing reaches it */
+    uint64_t still_until_ns[PLACES]; /* until then it is stopped */
     uint64_t cut_until_ns[PLACES][PLACES];
-    uint64_t silent_from_ns[PLACES]
-                           [PLACES];  /* the last that was cut, or still */
-    uint64_t last_ns[PLACES][PLACES]; /* of what is under way */
+    uint64_t silent_from_ns[PLACES][PLACES]; /* when it fell silent */
+    uint64_t last_ns[PLACES][PLACES]; /* the last arrival in this direction */
     struct sim_message messages[SIM_MESSAGES_MAX];
     size_t n_messages;
-    int outcast;     /* who alone must go; -1: that is not known */
-    uint64_t n_lost; /* at the coordinator */
+    int outcast;     /* the only rank that must be lost; -1: unknown */
+    uint64_t n_lost; /* ranks that the coordinator has declared lost */
 };
 
-/* Nothing comes from one to the other now. */
+/* Returns whether no message from one reaches the other now. */
 static inline bool
 sim_is_mute(const struct sim *world, uint32_t from, uint32_t to)
 {
@@ -107,27 +106,27 @@ sim_is_mute(const struct sim *world, uint32_t from, uint32_t to)
 
 extern struct sim *sim;
 
-/* Unless it holds, says the seed and ends the program. */
+/* Unless the condition holds, prints the seed and ends the program. */
 void
 sim_expect(int holds, const char *what);
-/* Below n. */
+/* Returns a random number below n. */
 uint64_t
 sim_random(uint64_t n);
-/* kind, from, to and content are set. */
+/* Sends a message. The caller has set its kind, from, to and contents. */
 void
 sim_post(const struct sim_message *message);
-/* ... to be read then. */
+/* Sends a message that arrives at due_ns. */
 void
 sim_post_at(const struct sim_message *message, uint64_t due_ns);
 
-/* Of a rank's connections. */
+/* These create and destroy a rank with its connections. */
 void
 sim_rank_create(uint32_t rank);
 void
 sim_rank_destroy(uint32_t rank);
 void
 sim_rank_take(uint32_t rank, const struct sim_message *message);
-/* When it has to be looked after, and doing so. */
+/* Returns when the rank has something to do; sim_rank_wake() does it. */
 uint64_t
 sim_rank_due_ns(uint32_t rank);
 void
@@ -141,7 +140,7 @@ void
 coordinator_take(const struct sim_message *message);
 void
 coordinator_tick(void);
-/* Whether it has declared rank lost. */
+/* Returns whether the coordinator has declared the rank lost. */
 bool
 coordinator_lost(uint32_t rank);
 

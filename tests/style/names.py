@@ -7,8 +7,8 @@ communicators, and names none that does not exist; nor does docs/seeds.md.
 import re
 
 # Their calls have no counterpart elsewhere.
-APART = {'control.h', 'coordinator.h', 'dtype.h', 'simulate.h', 'status.h',
-         'tuning.h'}
+APART = {'control.h', 'coordinator.h', 'dtype.h', 'recorder.h', 'simulate.h',
+         'status.h', 'tuning.h'}
 DECLARED = re.compile(r'HOOP_API[^;]*?\b(hoop_\w+)\(', re.S)
 NAMED = re.compile(r'`(hoop_\w+)(?:\(\))?`')
 TABLES = ('docs/names.md', 'docs/seeds.md')

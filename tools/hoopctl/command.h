@@ -16,6 +16,13 @@ enum command_format {
                       event */
 };
 
+/* What hoopctl record writes. */
+enum record_format {
+    RECORD_JSON, /* docs/recorder.md */
+    RECORD_CHROME,
+    RECORD_TORCH,
+};
+
 struct command_call {
     const struct hoop_control_options *options;
     hoop_control_t *control; /* NULL: the command does not ask a coordinator */
@@ -24,6 +31,10 @@ struct command_call {
     const char *listen_port; /* NULL: HOOP_PORT, or any */
     bool is_listening;       /* for doctor: wait for a peer that tries this
                                 host */
+    bool has_all;            /* for why: list all ranks */
+    bool *out_is_held_up;    /* for why: the exit code says so */
+    enum record_format record_format;
+    const char *output; /* of record: a path; NULL: standard output */
     int n_arguments;
     char **arguments; /* after the name of the subcommand */
 };
@@ -45,6 +56,9 @@ command_fn store_list_run;
 command_fn store_watch_run;
 command_fn store_delete_run;
 command_fn token_run;
+command_fn why_run;
+/* Prints itself what is wrong. */
+command_fn record_run;
 /* Prints itself what is wrong; HOOP_E_INTERNAL means that something is. */
 command_fn doctor_run;
 

@@ -4,6 +4,7 @@
  * A table of subcommands, one or two words each. Each has its own file.
  */
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct command {
 static const struct command commands[] = {
     {"status", NULL, 0, 0, "status", status_run, COMMAND_ASKS},
     {"ranks", NULL, 0, 0, "ranks", ranks_run, COMMAND_ASKS},
+    {"why", NULL, 0, 1, "why [JOB] [--all]", why_run, COMMAND_ASKS},
     {"groups", NULL, 0, 0, "groups", groups_run, COMMAND_ASKS},
     {"health", NULL, 0, 0, "health", health_run, COMMAND_ASKS},
     {"store", "get", 1, 1, "store get KEY", store_get_run, COMMAND_ASKS},
@@ -46,6 +48,9 @@ static const struct command commands[] = {
     {"store", "delete", 1, 1, "store delete KEY", store_delete_run,
      COMMAND_ASKS},
     {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},
+    {"record", NULL, 1, INT_MAX,
+     "record FILE|DIR... [--format json|chrome|torch] [--output PATH]",
+     record_run, COMMAND_SPEAKS},
     {"doctor", NULL, 0, 0, "doctor [--peer HOST:PORT | --listen[=PORT]]",
      doctor_run, COMMAND_SPEAKS},
 };
@@ -109,6 +114,15 @@ command_find(const struct options *options)
         fprintf(stderr, "hoopctl: --listen and --peer are for doctor\n");
         return NULL;
     }
+    if (command->run != why_run && options->has_all) {
+        fprintf(stderr, "hoopctl: --all is for why\n");
+        return NULL;
+    }
+    if (command->run != record_run &&
+        (options->output || options->record_format != RECORD_JSON)) {
+        fprintf(stderr, "hoopctl: --format and --output are for record\n");
+        return NULL;
+    }
     return command;
 }
 
@@ -133,27 +147,35 @@ failure_show(enum hoop_status status)
 static int
 command_run(const struct command *command, const struct options *options)
 {
+    struct hoop_control_options control_options = options->control;
     hoop_control_t *control = NULL;
     enum hoop_status status = HOOP_OK;
+    bool is_held_up = false;
 
+    if (command->run == why_run && options->n_words > command_words(command))
+        control_options.job = options->words[command_words(command)];
     if (command->need == COMMAND_ASKS)
-        status = hoop_control_create(&options->control, &control);
+        status = hoop_control_create(&control_options, &control);
     if (status != HOOP_OK) {
         const int code = failure_show(status);
         return status == HOOP_E_INVALID ? OPTIONS_EXIT_USAGE : code;
     }
 
     status = command->run(&(struct command_call){
-        .options = &options->control,
+        .options = &control_options,
         .control = control,
         .format = options->format,
         .peer = options->peer,
         .listen_port = options->listen_port,
         .is_listening = options->is_listening,
+        .has_all = options->has_all,
+        .out_is_held_up = &is_held_up,
+        .record_format = options->record_format,
+        .output = options->output,
         .n_arguments = options->n_words - command_words(command),
         .arguments = options->words + command_words(command),
     });
-    int code = EXIT_SUCCESS;
+    int code = is_held_up ? OPTIONS_EXIT_HELD_UP : EXIT_SUCCESS;
     if (status != HOOP_OK)
         code = command->need == COMMAND_SPEAKS ? exit_code(status)
                                                : failure_show(status);

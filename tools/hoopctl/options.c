@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "help_options.h"
 
@@ -12,6 +13,8 @@ enum {
     KEY_TOKEN_FILE = 256,
     KEY_PEER,
     KEY_LISTEN,
+    KEY_ALL,
+    KEY_FORMAT,
 };
 
 const char *argp_program_version = "hoopctl " VERSION_TEXT;
@@ -20,6 +23,9 @@ static const char description[] =
     "Ask a hoop coordinator about its jobs, and read and write their stores.\v"
     "Commands:\n"
     "  status                  the coordinator and its jobs\n"
+    "  why [JOB]               what holds a job up, and which ranks are "
+    "furthest\n"
+    "                          behind; exit code 1 if something does\n"
     "  ranks                   the members of a job\n"
     "  groups                  the groups of a job\n"
     "  store get KEY           print a value\n"
@@ -29,6 +35,8 @@ static const char description[] =
     "  store list [PREFIX]     print keys\n"
     "  store watch [PREFIX]    print changes of keys as they happen\n"
     "  store delete KEY        remove a key\n"
+    "  record FILE|DIR...      write what ranks called last, from their "
+    "records\n"
     "  health                  exit code 0 if the coordinator serves\n"
     "  doctor                  check whether workers could run on this host\n"
     "  token ROLE              print the token of a role, made from the "
@@ -54,6 +62,15 @@ static const struct argp_option table[] = {
      "doctor: wait for a host that runs --peer, on this port or one of a range "
      "(default: HOOP_PORT or any)",
      0},
+    {"all", KEY_ALL, NULL, 0, "why: list all ranks, not only 20", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "record: json (default), chrome (a trace for Perfetto), or torch (for "
+     "PyTorch's flight recorder)",
+     0},
+    {"output", 'o', "PATH", 0,
+     "record: the file to write, or with --format torch the folder (default: "
+     "standard output)",
+     0},
     {"json", 'J', NULL, 0, "print one JSON object", 0},
     {0},
 };
@@ -70,6 +87,24 @@ timeout_parse(struct argp_state *state, const char *text)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "--timeout %s: between 0.001 and 86400 seconds", text);
     return (uint32_t)(seconds * 1000);
+}
+
+static enum record_format
+format_parse(struct argp_state *state, const char *text)
+{
+    static const char *const names[] = {
+        [RECORD_JSON] = "json",
+        [RECORD_CHROME] = "chrome",
+        [RECORD_TORCH] = "torch",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0)
+            return (enum record_format)i;
+    }
+    argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                 "--format %s: json, chrome or torch", text);
+    return RECORD_JSON;
 }
 
 static error_t
@@ -96,6 +131,15 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_LISTEN:
         options->is_listening = true;
         options->listen_port = value;
+        return 0;
+    case KEY_ALL:
+        options->has_all = true;
+        return 0;
+    case KEY_FORMAT:
+        options->record_format = format_parse(state, value);
+        return 0;
+    case 'o':
+        options->output = value;
         return 0;
     case 'J':
         options->format = COMMAND_JSON;

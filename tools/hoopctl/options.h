@@ -8,7 +8,8 @@
 #include "hoopctl/command.h"
 
 enum {
-    OPTIONS_EXIT_USAGE = 64, /* EX_USAGE, and so on */
+    OPTIONS_EXIT_HELD_UP = 1, /* of why: something holds the job up */
+    OPTIONS_EXIT_USAGE = 64,  /* EX_USAGE, and so on */
     OPTIONS_EXIT_UNAVAILABLE = 69,
     OPTIONS_EXIT_DENIED = 77,
 };
@@ -19,6 +20,9 @@ struct options {
     const char *peer; /* for doctor, like the next two */
     const char *listen_port;
     bool is_listening;
+    bool has_all;                     /* for why */
+    enum record_format record_format; /* for record, like the next one */
+    const char *output;
     int n_words;
     char **words; /* the subcommand and its arguments */
 };

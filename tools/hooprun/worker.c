@@ -27,9 +27,15 @@ struct pipes {
     int failure; /* shared by all workers started together; closed by exec */
 };
 
+/* What of a child may fail before the program runs. */
+enum exec_step {
+    EXEC_STEP_CHDIR,
+    EXEC_STEP_EXEC,
+};
+
 /* What a child writes to it if exec fails. */
 struct exec_failure {
-    bool is_of_folder;
+    enum exec_step step;
     int error;
 };
 
@@ -178,9 +184,9 @@ group_wanted(uint32_t rank)
 
 /* Runs in the child. Does not return. */
 static void
-exec_fail(const struct pipes *pipes, bool is_of_folder)
+exec_fail(const struct pipes *pipes, enum exec_step step)
 {
-    const struct exec_failure failure = {is_of_folder, errno};
+    const struct exec_failure failure = {step, errno};
 
     if (write(pipes->failure, &failure, sizeof(failure)) < 0)
         _exit(EXIT_FAILURE);
@@ -200,7 +206,7 @@ worker_become(const struct worker_setup *setup,
         _exit(EXIT_FAILURE);
 
     if (setup->options->folder && chdir(setup->options->folder) != 0)
-        exec_fail(pipes, true);
+        exec_fail(pipes, EXEC_STEP_CHDIR);
     environment_set(setup, rank);
     descriptors_set(pipes, rank, setup->input_fd);
     /* Shells make their background processes ignore these two, since the
@@ -210,7 +216,7 @@ worker_become(const struct worker_setup *setup,
     signal(SIGXFSZ, setup->xfsz_action);
     sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
     execvp(setup->options->command[0], setup->options->command);
-    exec_fail(pipes, false);
+    exec_fail(pipes, EXEC_STEP_EXEC);
 }
 
 static enum hoop_status
@@ -219,7 +225,7 @@ exec_refused(const struct options *options, const struct exec_failure *failure)
     const char *advice = "is the path right?";
     const int error = failure->error;
 
-    if (failure->is_of_folder) {
+    if (failure->step == EXEC_STEP_CHDIR) {
         warnx("cannot enter %s (--wdir): %s", options->folder, strerror(error));
         return HOOP_E_DENIED;
     }

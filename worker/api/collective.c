@@ -177,9 +177,9 @@ buffers_overlap(const struct collective_buffers *buffers, enum hoop_dtype dtype)
            output < input + buffers->n_input * element_size;
 }
 
-/* Check the buffers of a call.
+/* Check the buffers of a call. Inlined, because every call runs it.
  * Handle: HOOP_E_INVALID (NULL, both in place, overlapping). */
-static enum hoop_status
+__attribute__((always_inline)) static inline enum hoop_status
 buffers_check(const struct collective *collective,
               const hoop_comm_t *comm,
               const struct collective_buffers *buffers)

@@ -4,9 +4,9 @@
  * The queue holds connections and notices of the control thread, new
  * operations, and context commands, which run when all operations handed in
  * before have begun. A question of the coordinator replaces an unanswered one.
- * Cancelled operations are found by a flag. Only a connection needs memory:
- * what ends a wait must not be lost for lack of it. A forked child can hand in
- * nothing.
+ * Cancelled operations are found by a flag. Only a connection needs memory, and
+ * a rank that has none gives up: what ends a wait must not be lost for lack of
+ * it. A forked child can hand in nothing.
  */
 
 #include "engine/command_queue.h"
@@ -99,7 +99,7 @@ command_discard(const struct command *command)
 }
 
 /* Hand a connection to the progress owner; ownership passes. If there is no
- * memory for that, it is closed and its rank reported unreachable. */
+ * memory for that, it is closed, and this rank gives up. */
 static void
 engine_enqueue_connection(struct engine *engine, const struct command *content)
 {
@@ -111,8 +111,10 @@ engine_enqueue_connection(struct engine *engine, const struct command *content)
          * is enough; without the first connection nobody here would ask
          * again. */
         if (content->stream == 0)
-            engine_report_unreachable(engine, content->rank,
-                                      "no memory for its connection");
+            engine_post_notice(
+                engine, &(struct notice){.kinds = NOTICE_NO_MEMORY,
+                                         .rank = content->rank,
+                                         .why = "no memory for a connection"});
         return;
     }
     *command = *content;

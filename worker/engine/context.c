@@ -157,6 +157,13 @@ context_open(struct engine *engine,
         context_free(context);
         return error_pass(status);
     }
+    /* Without memory for it, no call is executed inline. */
+    context->cached_op = op_alloc(context, NULL);
+    recorder_comm_opened(engine->recorder, &(struct recorder_comm_options){
+                                               .id = options->id,
+                                               .rank = options->rank,
+                                               .size = options->size,
+                                               .ranks = options->ranks});
     *out_context = context;
     return HOOP_OK;
 }
@@ -172,6 +179,7 @@ context_destroy(struct comm_context *context)
                                 COUNT_OF(engine->contexts.closed_ids)] =
         context->id;
     pthread_mutex_unlock(&engine->lock);
+    recorder_comm_closed(engine->recorder, context->id);
     state_query_clear_final(context);
     pending_failures_clear(context);
     residuals_clear(context);
@@ -219,6 +227,8 @@ context_mark_formed(struct comm_context *context)
 {
     atomic_store(&context->n_forming_collectives,
                  atomic_load(&context->next_op_number) - 1);
+    recorder_comm_formed(context->engine->recorder, context->id,
+                         atomic_load(&context->n_forming_collectives));
     pthread_mutex_lock(&context->engine->lock);
     message_counters_set(context, 1);
     pthread_mutex_unlock(&context->engine->lock);
@@ -299,6 +309,7 @@ context_set_name(struct comm_context *context, const char *name)
     pthread_mutex_lock(&context->name_lock);
     snprintf(context->name, sizeof(context->name), "%s", name);
     pthread_mutex_unlock(&context->name_lock);
+    recorder_comm_named(context->engine->recorder, context->id, name);
 }
 
 void
@@ -313,7 +324,6 @@ void
 context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region)
 {
-    context->cached_op = op_alloc(context, NULL);
     /* The progress owner may be looking for departed peers:
      * engine/failure/departure.c. */
     pthread_mutex_lock(&context->engine->lock);

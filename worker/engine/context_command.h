@@ -21,13 +21,14 @@ enum context_control_kind {
     /* Tell members that this rank cannot make the next call. */
     CONTEXT_CONTROL_FAIL_NEXT_CALL,
     CONTEXT_CONTROL_GIVE_UP, /* of this rank, whatever the context */
+    CONTEXT_CONTROL_LEAVE,   /* end the operations of all contexts */
 };
 
 /* A command and the thread that waits for it. It lives in that thread's
  * memory. */
 struct context_command {
     TAILQ_ENTRY(context_command) link;
-    struct comm_context *context; /* GIVE_UP: NULL */
+    struct comm_context *context; /* GIVE_UP, LEAVE: NULL */
     enum context_control_kind kind;
     const char *why;         /* for REVOKE, DECLINE and GIVE_UP */
     bool was_new;            /* GIVE_UP: neither lost nor leaving before */

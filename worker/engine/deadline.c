@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/call_record.h"
+#include "engine/failure/activity.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/heartbeat.h"
@@ -162,6 +164,7 @@ op_query_awaited_peers(struct op *op, uint64_t now_ns)
         state_query_send(&op->message.flow);
         return;
     }
+    op_record_awaited(op);
     op->run.wait.query_interval_ns *= 2;
     if (op->run.wait.query_interval_ns > OP_QUERY_INTERVAL_MAX_NS)
         op->run.wait.query_interval_ns = OP_QUERY_INTERVAL_MAX_NS;
@@ -220,6 +223,7 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
             deadline_ns = op_next_check_ns(op);
     }
     const uint64_t heartbeats_ns = engine_check_heartbeats(engine, now_ns);
+    activity_note_wait(engine, now_ns);
     const uint64_t suspects_ns = engine_check_suspects(engine, now_ns);
 
     const uint64_t views_ns = engine_check_peer_views(engine, now_ns);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/call_record.h"
 #include "engine/command_queue.h"
 #include "engine/context.h"
 #include "engine/context_command.h"
@@ -16,7 +17,6 @@
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/op_pool.h"
-#include "engine/operation_end.h"
 #include "engine/progress.h"
 #include "engine/shortage.h"
 #include "engine/state.h"
@@ -50,9 +50,10 @@ engine_init_resources(struct engine *engine)
         calloc(engine->roster->size, sizeof(*engine->liveness.ranks));
     engine->liveness.heartbeats =
         calloc(engine->roster->size, sizeof(*engine->liveness.heartbeats));
+    engine->has_ring = calloc(engine->roster->size, sizeof(*engine->has_ring));
     engine->inbox.notices =
         calloc(engine->roster->size, sizeof(*engine->inbox.notices));
-    if (!engine->liveness.ranks || !engine->wakeup_fds ||
+    if (!engine->liveness.ranks || !engine->wakeup_fds || !engine->has_ring ||
         !engine->liveness.heartbeats || !engine->inbox.notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
@@ -93,6 +94,8 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
         faults_create(options->config->faults, engine->roster->rank,
                       fault_call_name_exists, &engine->faults);
     if (status == HOOP_OK)
+        status = call_record_start(engine);
+    if (status == HOOP_OK)
         status = engine_init_resources(engine);
     if (status != HOOP_OK) {
         engine_destroy(engine);
@@ -127,6 +130,7 @@ engine_destroy(struct engine *engine)
         op_destroy(op);
     transport_destroy(engine->transport);
     faults_destroy(engine->faults);
+    recorder_destroy(engine->recorder);
     socket_close(engine->local_ranks_fd);
     pthread_mutex_destroy(&engine->lock);
     for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
@@ -135,6 +139,7 @@ engine_destroy(struct engine *engine)
          engine->liveness.heartbeats && i < engine->roster->size; i++)
         path_probe_end(&engine->liveness.heartbeats[i].probe);
     free(engine->wakeup_fds);
+    free(engine->has_ring);
     for (uint32_t i = 0; engine->liveness.ranks && i < engine->roster->size;
          i++)
         free(engine->liveness.ranks[i].failed);
@@ -309,35 +314,6 @@ engine_fd(const struct engine *engine)
     return transport_fd(engine->transport);
 }
 
-/* End all running operations. The caller owns progress. */
-static void
-fail_running_ops(struct engine *engine)
-{
-    const struct failure_notice failure_notice = failure_notice_make(
-        HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
-    struct op *op;
-
-    engine->is_leaving = true;
-    engine->liveness.views.question = 0;
-    atomic_store(&engine->inbox.has_views_question, false);
-    progress_poll(engine, 0);
-    while ((op = TAILQ_FIRST(&engine->progress.running)))
-        op_fail(op, &failure_notice);
-    progress_publish_ended(engine);
-    /* A rank that has given up does not leave in good order. */
-    if (!engine->liveness.ranks[engine->roster->rank].is_lost)
-        shm_departure_write(engine);
-}
-
-void
-engine_mark_self_lost(struct engine *engine, const char *why)
-{
-    engine_wake_progress_owner(engine);
-    progress_acquire_until(engine, CLOCK_NEVER);
-    engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
-    progress_release(engine);
-}
-
 bool
 engine_give_up(struct engine *engine, const char *why)
 {
@@ -361,10 +337,16 @@ await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 void
 engine_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
-    /* The background may own progress for a turn, which is bounded. */
+    struct context_command context_command = {.kind = CONTEXT_CONTROL_LEAVE};
+
+    /* A thread that waits for an operation keeps progress ownership until that
+     * has ended, so this is a command. */
+    context_command_submit_and_wait(engine, &context_command);
     engine_wake_progress_owner(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
-    fail_running_ops(engine);
+    /* A rank that has given up does not leave in good order. */
+    if (!engine->liveness.ranks[engine->roster->rank].is_lost)
+        shm_departure_write(engine);
     transport_start_shutdown(engine->transport);
     await_peers_shutdown(engine, deadline_ns);
     progress_release(engine);

@@ -6,6 +6,12 @@
  * when it is free. When the owner gives it up it names a successor: another
  * waiter, or else the background (engine/background.h). All other threads hand
  * in work through the submit and command queues.
+ *
+ * This is all that other folders may call of engine/: a caller in session/ or
+ * api/ mostly needs two or three of its parts, so they have one header. They
+ * are, in this order: the engine; what it is told of connections and ranks;
+ * contexts; their shared memory; operations; waiting; progress without a
+ * waiter, and the end; the points of a recovery at which a rank may fail.
  */
 
 #ifndef ENGINE_ENGINE_H
@@ -27,6 +33,7 @@
 #include "fault/fault_rule.h"
 #include "net/wakeup.h"
 #include "plan/plan.h"
+#include "rpc/messages/status_messages.h"
 #include "transport/connect/connector.h"
 #include "transport/roster.h"
 #include "transport/shm/cma.h"
@@ -55,13 +62,14 @@ struct engine_suspicion {
 
 /* What this rank is doing. */
 struct engine_activity {
-    /* The call that has waited longest; "": none waits. */
-    char call[CALL_TEXT_MAX];
-    char communicator[LIMIT_NAME]; /* its name, or "" */
-    char waits_for[LIMIT_REPORT_REASON];
-    uint64_t number; /* the call's number, as in its text; 0: it has none */
-    uint64_t age_ms;
-    uint32_t n_calls; /* calls that wait, including that one */
+    /* The call that has waited longest, if one waits. Its details are not
+     * set. */
+    struct rank_activity line;
+    /* The lists of details are the ones below; its pointers are not set. */
+    struct activity_details details;
+    struct rank_process processes[LIMIT_ACTIVITY_PROCESSES];
+    struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
+    struct rank_asker askers[LIMIT_ACTIVITY_ASKERS];
 };
 
 struct engine_options {
@@ -80,6 +88,10 @@ struct engine_options {
     /* One more connection to rank is wanted: engine_attach_stream() may
      * follow. NULL: there are no further connections. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
+    /* This rank is short of something, as why says, and has given up by itself
+     * (not by engine_give_up()): tell the coordinator. Called by the progress
+     * owner, once, before on_lost. May be NULL. */
+    void (*on_gave_up)(void *owner, const char *why);
     /* This rank has found rank dead by evidence from which it may conclude that
      * alone. Called by the progress owner, once per rank. */
     void (*on_lost)(void *owner,
@@ -127,7 +139,10 @@ engine_update_wait_policy(struct engine *engine);
 uint64_t
 engine_poll_divisor(const struct engine *engine);
 
-/* Thread: any, for all functions below. */
+/*
+ * What the engine is told of connections and ranks, and asked about them.
+ * Thread: any, for all functions below.
+ */
 
 /* Check that the engine can be used. Handle: HOOP_E_CLOSED (this is a forked
  * child). */
@@ -172,9 +187,6 @@ engine_report_unreachable(struct engine *engine,
 void
 engine_report_shortage(struct engine *engine,
                        const struct connector_shortage *shortage);
-/* This rank cannot go on: mark it lost, and tell why to all connected ranks. */
-void
-engine_mark_self_lost(struct engine *engine, const char *why);
 /* This rank has failed: tell why to all connected ranks, and end its own
  * operations. Returns false if the rank was lost or leaving already. Waits
  * until the progress owner has done it. */
@@ -219,6 +231,10 @@ engine_check_not_expelled(struct engine *engine);
  * shortage. */
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);
+
+/*
+ * Contexts.
+ */
 
 /* Options of a communicator context. ranks[i] is the world rank of rank i, and
  * is copied. All members use the same id. */
@@ -327,12 +343,9 @@ context_set_wait_purpose(struct comm_context *context, const char *purpose);
 uint32_t
 context_agreed_settings(const struct comm_context *context);
 
-/* Whether the caller waits at once. Then it begins the operation itself if
- * progress ownership is free. */
-enum engine_start_mode {
-    ENGINE_START,
-    ENGINE_START_AND_WAIT,
-};
+/*
+ * The shared memory of a context, and of ranks of one host.
+ */
 
 /*
  * Give context a region that all its members share, and take ownership of it.
@@ -371,6 +384,8 @@ engine_import_wakeup(struct engine *engine,
                      const struct wakeup_handle *place);
 
 /*
+ * Operations.
+ *
  * A chain: one operation that runs several collectives in a row.
  *
  * The result of one collective decides about the next: first the lengths of
@@ -413,6 +428,13 @@ struct chain {
 /* Destroy the owner of a chain that was never started, or has ended. */
 void
 op_chain_deinit(struct chain *chain);
+
+/* Whether the caller waits at once. Then it begins the operation itself if
+ * progress ownership is free. */
+enum engine_start_mode {
+    ENGINE_START,
+    ENGINE_START_AND_WAIT,
+};
 
 /* A collective: the call, and the plan that executes it. */
 struct engine_collective {
@@ -499,6 +521,10 @@ struct op *
 engine_null_op(void);
 
 /*
+ * Waiting.
+ */
+
+/*
  * Own progress or sleep until op has ended, then free it and return how it
  * ended. Handle: HOOP_E_PENDING (deadline_ns came first; op continues).
  */
@@ -525,6 +551,10 @@ engine_is_op_done(struct op *op);
  */
 void
 engine_cancel_op(struct op *op);
+
+/*
+ * Progress without a waiter, and the end.
+ */
 
 enum engine_progress_result {
     ENGINE_PROGRESS_ELSEWHERE, /* another thread owns progress */

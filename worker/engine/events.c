@@ -5,6 +5,7 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "engine/call_record.h"
 #include "engine/context.h"
 #include "engine/executor.h"
 #include "engine/failure/departure.h"
@@ -80,6 +81,7 @@ on_arrived(void *owner,
     (void)owner;
     if (FAULT_IS_BUILT && flow->op->run.label.faults)
         flow_inject_fault(flow);
+    op_record_arrived(flow->op, in->key.peer);
     if (!op_is_message(flow->op))
         executor_on_received(flow, piece, n_bytes);
     else if (in->arrived == in->total)
@@ -297,6 +299,8 @@ on_heartbeat_frame(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct comm_context *context = engine_find_context(owner, frame->comm);
 
+    if (frame->flags & FRAME_ASKS)
+        heartbeat_note_asker(owner, peer);
     if (frame->comm == FAILURE_COMM_ID_OF_LOST_RANK)
         heartbeat_receive(owner, peer, frame);
     else if (!context && (frame->flags & FRAME_ASKS) &&

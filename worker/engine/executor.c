@@ -15,6 +15,7 @@
 
 #include "algorithms/algorithms.h"
 #include "base/error.h"
+#include "engine/call_record.h"
 #include "engine/op.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
@@ -125,6 +126,7 @@ post_send(struct op *op, struct step_flow *flow)
         .ready = send_ready_bytes(op, tracked_step),
         .owner = flow,
     };
+    op->run.recorded_path |= path_to_rank(op->engine, flow->out.key.peer);
     transport_send(op->engine->transport, &flow->out);
 }
 
@@ -145,6 +147,7 @@ post_receive(struct op *op, struct step_flow *flow)
         .allowed = tracker_step_limit_bytes(&op->cache.tracker, tracked_step),
         .owner = flow,
     };
+    op->run.recorded_path |= path_to_rank(op->engine, flow->in.key.peer);
     transport_receive(op->engine->transport, &flow->in);
 }
 
@@ -215,6 +218,25 @@ op_scratch_ensure(struct op *op, const struct plan_shape *shape)
     return HOOP_OK;
 }
 
+/* The inline path has done some steps of the plan, all of whose rounds are
+ * active. Returns the first that is left. */
+static struct tracked_step *
+skip_steps_done_inline(struct op *op)
+{
+    struct tracker *tracker = &op->cache.tracker;
+    struct tracked_step *next;
+    uint64_t done = op->run.steps_done_inline;
+
+    op->run.steps_done_inline = 0;
+    for (struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->active);
+         tracked_step; tracked_step = next, done >>= 1) {
+        next = TAILQ_NEXT(tracked_step, link);
+        if (done & 1)
+            tracker_advance_step(tracker, tracked_step, tracked_step->total);
+    }
+    return TAILQ_FIRST(&tracker->active);
+}
+
 enum hoop_status
 executor_begin(struct op *op)
 {
@@ -229,6 +251,8 @@ executor_begin(struct op *op)
     status = tracker_activate_rounds(&op->cache.tracker, &first);
     if (status != HOOP_OK)
         return error_pass(status);
+    if (op->run.steps_done_inline)
+        first = skip_steps_done_inline(op);
     return post_steps(op, first);
 }
 
@@ -265,23 +289,33 @@ combine_arrived(struct op *op,
         wire_rounding_finish_block(op, to, count);
 }
 
-static bool
-advance_local_step(struct op *op,
-                   struct tracked_step *tracked_step,
-                   uint64_t limit)
+/* Copy or combine n_bytes more. */
+static void
+run_local_step(struct op *op,
+               const struct tracked_step *tracked_step,
+               size_t n_bytes)
 {
-    const size_t n_bytes = limit - tracked_step->done;
     const uint8_t *from =
         op_span_address(op, &tracked_step->step.from) + tracked_step->done;
 
-    if (n_bytes == 0)
-        return false;
     if (tracked_step->step.kind == PLAN_COPY)
         memmove(op_span_address(op, &tracked_step->step.to) +
                     tracked_step->done,
                 from, n_bytes);
     else
         combine_arrived(op, tracked_step, from, n_bytes);
+}
+
+static bool
+advance_local_step(struct op *op,
+                   struct tracked_step *tracked_step,
+                   uint64_t limit)
+{
+    const size_t n_bytes = limit - tracked_step->done;
+
+    if (n_bytes == 0)
+        return false;
+    run_local_step(op, tracked_step, n_bytes);
     tracker_advance_step(&op->cache.tracker, tracked_step, n_bytes);
     return true;
 }
@@ -426,6 +460,140 @@ executor_on_received(struct step_flow *flow,
         op_flow_free(flow);
     }
     op_mark_dirty(op);
+}
+
+/*
+ * The inline path.
+ *
+ * The steps of a small plan are done in the order of their rounds, in each
+ * round the sends first. Steps of one round do not depend on each other.
+ */
+
+/* Returns whether the step can be done inline: its block is small, and of
+ * another rank. */
+static bool
+is_inline_step(const struct op *op, const struct tracked_step *tracked_step)
+{
+    return is_local_plan_step(tracked_step) ||
+           (tracked_step->total <= TRANSPORT_INLINE_BYTES_MAX &&
+            tracked_step->step.peer != op->run.shape.rank);
+}
+
+bool
+executor_plan_inline(struct op *op)
+{
+    struct tracker *tracker = &op->cache.tracker;
+    struct inline_plan *plan = &op->cache.inline_plan;
+    struct tracked_step *first;
+
+    plan->n_steps = 0;
+    if (op_scratch_ensure(op, &op->run.shape) != HOOP_OK)
+        return false;
+    tracker_init(tracker, op->run.algorithm, &op->run.shape,
+                 op->run.element_size);
+    if (tracker_activate_rounds(tracker, &first) != HOOP_OK ||
+        tracker->n_cached > INLINE_PLAN_STEPS_MAX)
+        return false;
+    for (size_t i = 0; i < tracker->n_cached; i++) {
+        if (!is_inline_step(op, tracker->cache[i]))
+            return false;
+    }
+    for (unsigned turn = 0; turn < 2 * tracker->n_rounds; turn++) {
+        for (size_t i = 0; i < tracker->n_cached; i++) {
+            const struct tracked_step *tracked_step = tracker->cache[i];
+            const bool is_send = tracked_step->step.kind == PLAN_SEND;
+
+            if (2 * tracked_step->round + !is_send == turn)
+                plan->order[plan->n_steps++] = (uint8_t)i;
+        }
+    }
+    return plan->n_steps > 0;
+}
+
+static bool
+send_inline(struct op *op,
+            const struct tracked_step *tracked_step,
+            bool *out_has_unsent)
+{
+    struct send_request flow = {
+        .key = step_flow_key(op, &tracked_step->step),
+        .label = &op->run.label,
+        .bytes = op_span_address(op, &tracked_step->step.from),
+        .total = tracked_step->total,
+        .ready = tracked_step->total,
+    };
+    bool has_unsent;
+
+    if (!transport_send_inline(op->engine->transport, &flow, &has_unsent))
+        return false;
+    *out_has_unsent |= has_unsent;
+    return true;
+}
+
+static enum transport_inline_result
+receive_inline(struct op *op, const struct tracked_step *tracked_step)
+{
+    const bool is_store = tracked_step->step.kind == PLAN_STORE;
+    _Alignas(16) uint8_t arrived[TRANSPORT_INLINE_BYTES_MAX];
+    struct recv_request flow = {
+        .key = step_flow_key(op, &tracked_step->step),
+        .label = &op->run.label,
+        .place =
+            is_store ? op_span_address(op, &tracked_step->step.to) : arrived,
+        .element_size = op->run.element_size,
+        .total = tracked_step->total,
+    };
+    const enum transport_inline_result result =
+        transport_receive_inline(op->engine->transport, &flow);
+
+    if (result == TRANSPORT_INLINE_DONE && !is_store)
+        combine_arrived(op, tracked_step, arrived, tracked_step->total);
+    return result;
+}
+
+enum transport_inline_result
+executor_advance_inline(struct op *op, bool *out_has_unsent)
+{
+    const struct inline_plan *plan = &op->cache.inline_plan;
+
+    for (; op->run.n_inline_steps < plan->n_steps; op->run.n_inline_steps++) {
+        const struct tracked_step *tracked_step =
+            op->cache.tracker.cache[plan->order[op->run.n_inline_steps]];
+        enum transport_inline_result result = TRANSPORT_INLINE_DONE;
+
+        if (is_local_plan_step(tracked_step))
+            run_local_step(op, tracked_step, tracked_step->total);
+        else if (tracked_step->step.kind != PLAN_SEND)
+            result = receive_inline(op, tracked_step);
+        else if (!send_inline(op, tracked_step, out_has_unsent))
+            result = TRANSPORT_INLINE_NEEDS_PROGRESS;
+        if (result != TRANSPORT_INLINE_DONE)
+            return result;
+    }
+    return transport_has_unused_blocks(
+               op->engine->transport,
+               &(struct flow_key){.comm = op->run.context->id,
+                                  .op = op->run.number,
+                                  .kind = FLOW_COLLECTIVE})
+               ? TRANSPORT_INLINE_NEEDS_PROGRESS
+               : TRANSPORT_INLINE_DONE;
+}
+
+void
+executor_continue_inline(struct op *op, struct op *inline_op)
+{
+    uint8_t *scratch = op->cache.scratch;
+    const size_t capacity = op->cache.scratch_capacity;
+
+    for (unsigned i = 0; i < inline_op->run.n_inline_steps; i++)
+        op->run.steps_done_inline |= 1ull
+                                     << inline_op->cache.inline_plan.order[i];
+    op->cache.scratch = inline_op->cache.scratch;
+    op->cache.scratch_capacity = inline_op->cache.scratch_capacity;
+    inline_op->cache.scratch = scratch;
+    inline_op->cache.scratch_capacity = capacity;
+    if (capacity < op->cache.scratch_capacity)
+        inline_op->cache.inline_plan.is_made = false;
 }
 
 /* Returns whether a step other than by will still write into range. */

@@ -51,6 +51,22 @@ executor_on_encoded(struct step_flow *flow, const struct encoded *encoded);
 uint32_t
 op_member_world_rank(const struct op *op, uint32_t rank);
 
+/* Plan op, which runs inline and not as an operation. Returns whether it can:
+ * its plan fits the window of the tracker, and its blocks are small. */
+bool
+executor_plan_inline(struct op *op);
+
+/* Do inline all steps that can be done at once. TRANSPORT_INLINE_NOT_ARRIVED:
+ * call again soon; TRANSPORT_INLINE_NEEDS_PROGRESS: an operation must go on.
+ * *out_has_unsent becomes true if the kernel has not taken all bytes. */
+enum transport_inline_result
+executor_advance_inline(struct op *op, bool *out_has_unsent);
+
+/* Let op, which has not begun, go on where inline_op, the same call, has come
+ * to: it skips the steps that are done, and takes over the scratch memory. */
+void
+executor_continue_inline(struct op *op, struct op *inline_op);
+
 /* Free what an operation keeps for its next use. */
 void
 executor_deinit(struct op *op);

@@ -1,6 +1,5 @@
 /*
- * engine/inline.c - a caller executes a small shared-memory collective or
- * message inline
+ * engine/inline.c - a caller executes a small collective or message inline
  *
  * The contract of every inline path, here and in transport/inline.c: the call
  * may complete here. Otherwise nothing has happened but what is said below, and
@@ -11,12 +10,20 @@
  * left, and no failure waits for a call of its kind. So no other thread needs
  * to find an operation, and there is none.
  *
- * Collectives: the caller posts, polls until all peers have posted, and
- * fetches. The context keeps a cached operation for that, which is in no list
- * and keeps its plan for the next identical call. The first polls are made
- * under the lock, which keeps other threads out; later ones with progress
- * ownership. An ordinary operation continues with the number of the cached one
- * from its current round, which may have been posted.
+ * Collectives: the context keeps a cached operation, which is in no list and
+ * keeps its plan for the next identical call. An ordinary operation continues
+ * with its number.
+ *
+ * - Through shared memory the caller posts, polls until all peers have posted,
+ *   and fetches. The first polls are made under the lock, which keeps other
+ *   threads out; later ones with progress ownership. An ordinary operation
+ *   continues from the current round, which may have been posted.
+ * - Otherwise the caller, with progress ownership, sends and receives the
+ *   blocks of a small plan in the order of its rounds (executor.h). It waits
+ *   for each as long as an operation would without sleeping. An ordinary
+ *   operation continues with the steps that are not done. Meanwhile nothing
+ *   else is read: only the operation, once it runs, can be told of a mismatch
+ *   or failure.
  *
  * Messages: the caller sends at once if no other message is queued before. It
  * looks for a message to receive at the head of the memory that it shares with
@@ -25,9 +32,12 @@
  * number.
  */
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/call_record.h"
+#include "engine/executor.h"
 #include "engine/failure/op_history.h"
 #include "engine/fault_injection.h"
 #include "engine/message_op.h"
@@ -98,6 +108,28 @@ collective_needs_scratch(const struct engine_collective *collective)
     return algorithm->n_scratch && algorithm->n_scratch(&collective->shape) > 0;
 }
 
+static bool
+can_run_shm_inline(const struct comm_context *context,
+                   const struct engine_collective *collective)
+{
+    return !collective_needs_scratch(collective) &&
+           (is_cached_plan_reusable(context->cached_op, collective) ||
+            collective->algorithm->n_rounds(&collective->shape) > 0);
+}
+
+/* The result of a reduction of bools takes a last step, an agreement is no
+ * call of the program, and faults concern operations. */
+static bool
+can_send_blocks_inline(const struct comm_context *context,
+                       const struct engine_collective *collective)
+{
+    return collective->call.count <= TRANSPORT_INLINE_BYTES_MAX &&
+           collective->call.n_counts == 0 && collective->loss == LOSS_NONE &&
+           collective->call.dtype != HOOP_BOOL &&
+           collective->call.name != CALL_AGREE && context->size > 1 &&
+           !context->shm_region && !context->engine->faults;
+}
+
 /* A cheap test whether the call can be executed inline at all. */
 static bool
 can_run_inline(const struct comm_context *context,
@@ -105,46 +137,14 @@ can_run_inline(const struct comm_context *context,
 {
     const struct engine *engine = context->engine;
 
-    return context->cached_op && collective->algorithm->is_shm &&
-           !collective->members && !collective->chain.owner &&
-           !collective->chain.next && !collective->shape.counts &&
-           !collective_needs_scratch(collective) &&
+    return context->cached_op && !collective->members &&
+           !collective->chain.owner && !collective->chain.next &&
+           !collective->shape.counts &&
            engine->config->checking == ENGINE_CHECK_FRAMES &&
            !engine->is_forked_child &&
-           (is_cached_plan_reusable(context->cached_op, collective) ||
-            collective->algorithm->n_rounds(&collective->shape) > 0);
-}
-
-/* Returns true with the lock held if nothing needs progress ownership, and
- * gives the call its number. Numbers are given in the order of the lock.
- * Returns false without the lock. */
-static bool
-inline_try_begin(struct comm_context *context, const struct call *call)
-{
-    struct engine *engine = context->engine;
-    const struct frame_call called = call_to_frame_call(call);
-    const bool has_root = call_has_root(&called);
-
-    pthread_mutex_lock(&engine->lock);
-    const bool is_free =
-        context_allows_inline(context,
-                              &context->failure.n_pending_collectives) &&
-        context->n_final_states == 0 &&
-        (has_root || context->n_polls_pending_shm == 0);
-    if (is_free)
-        context->cached_op->run.number =
-            atomic_fetch_add(&context->next_op_number, 1);
-    else
-        pthread_mutex_unlock(&engine->lock);
-    return is_free;
-}
-
-/* Exchange the lock for progress ownership. */
-static void
-inline_take_progress(struct engine *engine)
-{
-    engine->is_progress_owned = true;
-    pthread_mutex_unlock(&engine->lock);
+           (collective->algorithm->is_shm
+                ? can_run_shm_inline(context, collective)
+                : can_send_blocks_inline(context, collective));
 }
 
 static bool
@@ -166,6 +166,76 @@ inline_update_buffers(struct op *op, const struct engine_collective *collective)
     op->run.output = collective->output;
 }
 
+/* Returns whether the cached operation has a plan for the call, which is made
+ * when the call is made twice in a row. The caller holds the lock. */
+static bool
+has_inline_plan(struct comm_context *context,
+                const struct engine_collective *collective)
+{
+    struct op *op = context->cached_op;
+    struct inline_plan *plan = &op->cache.inline_plan;
+
+    if (!is_cached_plan_reusable(op, collective) ||
+        !is_cached_op_of_same_call(op, &collective->call)) {
+        plan->is_made = false;
+        if (op_set_collective(op, collective) != HOOP_OK)
+            op->run.algorithm = NULL;
+        return false;
+    }
+    if (!plan->is_made && !executor_plan_inline(op))
+        plan->n_steps = 0;
+    plan->is_made = true;
+    inline_update_buffers(op, collective);
+    return plan->n_steps > 0;
+}
+
+/* Returns whether the call need not be an operation, which would look for what
+ * others have sent for other calls (must_poll_before_end()). The caller holds
+ * the lock. */
+static bool
+can_begin_inline(struct comm_context *context,
+                 const struct engine_collective *collective)
+{
+    const struct frame_call called = call_to_frame_call(&collective->call);
+    const bool has_root = call_has_root(&called);
+
+    if (!context_allows_inline(context,
+                               &context->failure.n_pending_collectives) ||
+        context->n_final_states > 0)
+        return false;
+    if (collective->algorithm->is_shm)
+        return has_root || context->n_polls_pending_shm == 0;
+    return (has_root || context->size == 2 || context->n_polls_pending == 0) &&
+           has_inline_plan(context, collective);
+}
+
+/* Returns true with the lock held if nothing needs progress ownership, and
+ * gives the call its number. Numbers are given in the order of the lock.
+ * Returns false without the lock. */
+static bool
+inline_try_begin(struct comm_context *context,
+                 const struct engine_collective *collective)
+{
+    struct engine *engine = context->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    const bool is_free = can_begin_inline(context, collective);
+    if (is_free)
+        context->cached_op->run.number =
+            atomic_fetch_add(&context->next_op_number, 1);
+    else
+        pthread_mutex_unlock(&engine->lock);
+    return is_free;
+}
+
+/* Exchange the lock for progress ownership. */
+static void
+inline_take_progress(struct engine *engine)
+{
+    engine->is_progress_owned = true;
+    pthread_mutex_unlock(&engine->lock);
+}
+
 /* Prepare the cached operation for this call, reusing all that is the same. */
 static enum hoop_status
 inline_prepare(struct comm_context *context,
@@ -179,7 +249,7 @@ inline_prepare(struct comm_context *context,
     enum hoop_status status = HOOP_OK;
 
     context->is_cached_op_without_counts = collective->call.n_counts == 0;
-    op->run.rounds.is_mismatched = false;
+    op->run.rounds.wait = SHM_ROUND_AWAITS_POSTS;
     op->run.rounds.is_posted = false;
     if (is_again)
         inline_update_buffers(op, collective);
@@ -198,7 +268,7 @@ inline_prepare(struct comm_context *context,
 static bool
 inline_must_continue_as_op(const struct comm_context *context)
 {
-    return context->cached_op->run.rounds.is_mismatched ||
+    return context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
            context->failure.has_deferred ||
            atomic_load_explicit(&context->engine->inbox.has_commands,
                                 memory_order_relaxed);
@@ -225,22 +295,22 @@ inline_try_round(struct comm_context *context)
         return false;
     context->is_inline_under_lock = true;
     for (unsigned i = inline_polls_before_command_check(context->engine);
-         i > 0 && !is_done && !op->run.rounds.is_mismatched; i--) {
+         i > 0 && !is_done && op->run.rounds.wait == SHM_ROUND_AWAITS_POSTS;
+         i--) {
         if (shm_executor_try_round(op, &is_done) != HOOP_OK)
             break;
     }
     context->is_inline_under_lock = false;
-    op->run.rounds.is_mismatched = false;
     return is_done;
 }
 
-/* Wait while peers have not posted. Returns false if they take too long. */
+/* Wait while peers have not posted or sent. Returns false if they take too
+ * long. */
 static bool
 inline_backoff(struct comm_context *context, struct backoff *backoff)
 {
     struct engine *engine = context->engine;
 
-    shm_executor_wake_peers(context->cached_op);
     switch (backoff_next_action(backoff, engine_wait_policy(engine),
                                 shm_executor_work_ns(context->cached_op))) {
     case WAIT_ACTION_POLL:
@@ -268,13 +338,16 @@ inline_await_round(struct comm_context *context)
     for (unsigned i = 1; !is_done; i++) {
         if (shm_executor_try_round(context->cached_op, &is_done) != HOOP_OK)
             return false;
-        if (is_done)
+        if (is_done ||
+            context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
+            context->failure.has_deferred)
             break;
-        if (context->cached_op->run.rounds.is_mismatched ||
-            context->failure.has_deferred ||
-            (i % inline_message_polls_max == 0 &&
-             (inline_must_continue_as_op(context) ||
-              !inline_backoff(context, &backoff))))
+        if (i % inline_message_polls_max > 0)
+            continue;
+        if (inline_must_continue_as_op(context))
+            break;
+        shm_executor_wake_peers(context->cached_op);
+        if (!inline_backoff(context, &backoff))
             break;
     }
     if (backoff.idle_since_ns)
@@ -298,8 +371,39 @@ inline_run_rounds(struct comm_context *context)
     return is_well;
 }
 
-/* Record the end of the call like that of an ordinary operation. */
-static void
+/* Send and receive all blocks. Returns false if the caller must continue with
+ * an ordinary operation. */
+static bool
+inline_run_blocks(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    struct op *op = context->cached_op;
+    struct backoff backoff = {0};
+    bool has_unsent = false;
+    enum transport_inline_result result;
+
+    op->run.n_inline_steps = 0;
+    do {
+        const unsigned n_before = op->run.n_inline_steps;
+
+        result = executor_advance_inline(op, &has_unsent);
+        if (n_before == op->run.n_inline_steps)
+            continue;
+        if (backoff.idle_since_ns)
+            engine_count_idle_polls(engine, &backoff);
+        backoff_reset(&backoff);
+    } while (result == TRANSPORT_INLINE_NOT_ARRIVED &&
+             !inline_must_continue_as_op(context) &&
+             inline_backoff(context, &backoff));
+    if (backoff.idle_since_ns)
+        engine_count_idle_polls(engine, &backoff);
+    engine->progress.has_unsent_inline_bytes |= has_unsent;
+    return result == TRANSPORT_INLINE_DONE;
+}
+
+/* Record the end of the call like that of an ordinary operation. Inlined into
+ * both callers, because every call runs it. */
+__attribute__((always_inline)) static inline void
 inline_record_end(struct comm_context *context)
 {
     struct engine *engine = context->engine;
@@ -308,14 +412,21 @@ inline_record_end(struct comm_context *context)
     if (FAULT_IS_BUILT && op->run.label.faults)
         op_inject_fault(op, FAULT_AT_END, 0);
     context->next_op_number_to_begin = op->run.number + 1;
-    if (call_has_root(&op->run.label.call))
+    if (!op_is_shm(op) || call_has_root(&op->run.label.call))
         context->n_polls_pending_shm = POLLS_AFTER_OP;
     if (!call_needs_all_ranks(&op->run.label.call))
         context->n_polls_pending = POLLS_AFTER_OP;
+    else if (!op_is_shm(op) && context->n_polls_pending > 0)
+        context->n_polls_pending--;
     op_history_add_call(&context->op_history, op->run.number,
                         op->run.signatures[0], &op->run.first_call);
     engine_count_ended_op(engine);
-    context->n_rounds_since_socket_poll += op->run.rounds.n_rounds;
+    op_record_ended(context->cached_op,
+                    op_is_shm(op)
+                        ? RECORDER_PATH_INLINE
+                        : RECORDER_PATH_INLINE | RECORDER_PATH_SOCKET);
+    context->n_rounds_since_socket_poll +=
+        op_is_shm(op) ? op->run.rounds.n_rounds : 1;
 }
 
 static void
@@ -335,7 +446,9 @@ inline_fail(struct comm_context *context)
 {
     static const char why[] = "no memory for an operation";
 
-    shm_executor_abort(context->cached_op);
+    if (context->shm_region)
+        shm_executor_abort(context->cached_op);
+    op_record_failed(context->cached_op, HOOP_E_EXHAUSTED);
     context_fail_numbered_call(context, context->cached_op->run.number,
                                HOOP_E_EXHAUSTED, why);
     progress_release(context->engine);
@@ -360,8 +473,13 @@ inline_continue_as_op(struct comm_context *context,
     }
     op->run.chain = collective->chain;
     op->run.number = cached_op->run.number;
-    op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
-    op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;
+    op->run.record = STEAL(cached_op->run.record);
+    if (op_is_shm(op)) {
+        op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
+        op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;
+    } else {
+        executor_continue_inline(op, cached_op);
+    }
     op->run.is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
@@ -373,8 +491,11 @@ inline_run_as_owner(struct comm_context *context,
                     bool is_ready)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
+    const bool is_done = is_ready && (op_is_shm(context->cached_op)
+                                          ? inline_run_rounds(context)
+                                          : inline_run_blocks(context));
 
-    if (!is_ready || !inline_run_rounds(context))
+    if (!is_done)
         return inline_continue_as_op(context, collective);
     inline_record_end(context);
     inline_release_progress(context);
@@ -387,6 +508,12 @@ inline_execute(struct comm_context *context,
                const struct engine_collective *collective)
 {
     struct engine *engine = context->engine;
+
+    op_record_inline(context->cached_op, collective);
+    if (!collective->algorithm->is_shm) {
+        inline_take_progress(engine);
+        return inline_run_as_owner(context, collective, true);
+    }
     const bool is_ready = inline_prepare(context, collective) == HOOP_OK;
 
     if (is_ready && inline_try_round(context)) {
@@ -414,7 +541,7 @@ engine_run_collective(struct comm_context *context,
     struct op *op = NULL;
 
     if (can_run_inline(context, collective) &&
-        inline_try_begin(context, &collective->call)) {
+        inline_try_begin(context, collective)) {
         context->cached_op->run.label.faults = faults;
         return inline_execute(context, collective);
     }
@@ -453,6 +580,9 @@ message_try_begin(struct comm_context *context,
     *out_number = 0;
     if (is_free && !is_receive)
         *out_number = context->next_message_number[message->peer]++;
+    if (is_free)
+        context->inline_record =
+            message_record_called(context, message, *out_number);
     pthread_mutex_unlock(&engine->lock);
     return is_free;
 }
@@ -522,6 +652,7 @@ message_receive_inline(struct comm_context *context,
     struct recv_request flow = message_recv_request(context, message, &label);
     if (!message_receive_poll(engine, &flow))
         return false;
+    message_record_received(context, &flow);
     if (message->received) {
         message->received->source = message->peer;
         message->received->count = flow.total / flow.element_size;
@@ -531,10 +662,12 @@ message_receive_inline(struct comm_context *context,
 
 /* Record the end of a message that succeeded. */
 static enum hoop_status
-message_record_end(struct comm_context *context)
+message_record_end(struct comm_context *context,
+                   const struct engine_message *message)
 {
     struct engine *engine = context->engine;
 
+    message_record_ended(context, message);
     context->n_polls_pending = POLLS_AFTER_OP;
     engine_count_ended_op(engine);
     if (++context->n_rounds_since_socket_poll >=
@@ -555,10 +688,12 @@ message_continue_as_op(struct comm_context *context,
     struct op *op = message_op_create(context, message);
 
     if (!op) {
+        message_record_failed(context, HOOP_E_EXHAUSTED);
         progress_release(context->engine);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
     }
     op->run.number = number;
+    op->run.record = STEAL(context->inline_record);
     op->run.is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
@@ -574,7 +709,7 @@ message_run_as_owner(struct comm_context *context,
                              ? message_receive_inline(context, message)
                              : message_send_inline(context, message, number);
 
-    return is_done ? message_record_end(context)
+    return is_done ? message_record_end(context, message)
                    : message_continue_as_op(context, message, number);
 }
 

@@ -23,6 +23,7 @@
 #include "engine/failure/failure_record.h"
 #include "fault/fault.h"
 #include "plan/tracker.h"
+#include "recorder/recorder.h"
 #include "transport/flow.h"
 
 /* The message of one plan step. is_receive says whether out or in is used. */
@@ -84,6 +85,18 @@ struct waiter {
     bool is_elected; /* progress ownership has been handed to it */
 };
 
+/* What the current round of a shared-memory plan waits for. */
+enum shm_round_wait {
+    SHM_ROUND_AWAITS_POSTS, /* of peers, or that they free this rank's slot */
+    /* The failure notice on an earlier operation, which a peer's post mentions
+     * and a socket brings. */
+    SHM_ROUND_AWAITS_NOTICE,
+    /* A thread that owns progress: it may compare an earlier post, which this
+     * rank has not read, and end the operation of that post. */
+    SHM_ROUND_AWAITS_OWNER,
+    SHM_ROUND_MISMATCHED, /* nothing: a peer has called something else */
+};
+
 /* How far a shared-memory plan has been executed. */
 struct shm_execution {
     bool is_next_round_planned; /* cache.next_round_plan is valid */
@@ -105,8 +118,8 @@ struct shm_execution {
     bool was_next_round_posted;
     bool is_posted;
     bool is_wake_pending; /* peers have not been woken since the last change */
-    bool is_mismatched;   /* a peer has called something else */
-    size_t n_posts;       /* steps of the round that post */
+    enum shm_round_wait wait;  /* since the last attempt at the round */
+    size_t n_posts;            /* steps of the round that post */
     size_t n_posted_elements;  /* elements that they post */
     size_t n_touched_elements; /* elements that all steps of the round touch */
     /* Steps at the front of the plan whose peers are known to have published
@@ -135,6 +148,18 @@ struct op_wait {
     struct wait_notice notice;
 };
 
+enum {
+    /* One bit each of an operation's steps_done_inline. */
+    INLINE_PLAN_STEPS_MAX = 64,
+};
+
+/* A plan for the inline path. */
+struct inline_plan {
+    bool is_made;     /* n_steps is known; 0: it is not for the inline path */
+    unsigned n_steps; /* of the tracker's cached plan */
+    uint8_t order[INLINE_PLAN_STEPS_MAX]; /* indices of them */
+};
+
 /* All of the current call. It is zeroed in one statement when the operation is
  * taken: op_alloc(). */
 struct op_run {
@@ -144,7 +169,8 @@ struct op_run {
     struct op *partner; /* is waited for and freed with it; NULL: none */
     uint64_t number;    /* of the collective or the message; under the lock */
     struct chain chain;
-    bool is_begun_by_waiter; /* who owns progress already */
+    bool is_begun_by_waiter;      /* who owns progress already */
+    struct recorder_slot *record; /* the call's; NULL: it is not recorded */
 
     /* The current stage: set by that caller and, of later stages, by the
      * progress owner. */
@@ -167,6 +193,7 @@ struct op_run {
     /* The progress owner's: */
     enum op_state state;
     bool is_dirty;              /* progress was made */
+    uint8_t recorded_path;      /* enum recorder_path of its flows */
     TAILQ_ENTRY(op) dirty_link; /* while is_dirty */
     /* In the context's shared-memory run queue. */
     bool is_shm_queued;
@@ -174,6 +201,11 @@ struct op_run {
     struct step_flow_list step_flows;
     struct shm_execution
         rounds; /* used instead of the tracker if op_is_shm() */
+    /* Of the inline path: how many steps of cache.inline_plan are done. */
+    unsigned n_inline_steps;
+    /* Steps of the plan that the inline path had done before it handed over to
+     * this operation, one bit each. */
+    uint64_t steps_done_inline;
     struct op_wait wait;
     enum hoop_status status;
 
@@ -191,7 +223,11 @@ struct op_run {
 struct op_cache {
     uint64_t context_id; /* stays valid after the context is gone */
     const struct algorithm *algorithm; /* the last collective's; NULL: none */
+    /* The algorithm that was recorded last, and its number there. */
+    const struct algorithm *recorded;
+    uint16_t recorded_id;
     struct tracker tracker;
+    struct inline_plan inline_plan;
     struct plan round_plan;      /* of the current round in shared memory */
     struct plan next_round_plan; /* if rounds.is_next_round_planned */
     struct step_flow_list free_flows;

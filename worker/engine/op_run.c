@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/call_record.h"
 #include "engine/deadline.h"
 #include "engine/executor.h"
 #include "engine/failure/failure_detector.h"
@@ -351,6 +352,7 @@ op_begin(struct op *op)
     if (!is_undisturbed && op_refuse_start(op))
         return;
     op->run.state = OP_RUNNING;
+    recorder_begun(engine->recorder, op->run.record);
     TAILQ_INSERT_TAIL(&engine->progress.running, op, link);
     if (op_first_check_ns(op) < engine->progress.deadline_ns)
         engine->progress.deadline_ns = op_first_check_ns(op);

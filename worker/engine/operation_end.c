@@ -16,8 +16,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dtype/dtype.h"
+#include "engine/call_record.h"
 #include "engine/context.h"
 #include "engine/executor.h"
+#include "engine/failure/activity.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
@@ -233,6 +235,7 @@ op_end(struct op *op, enum hoop_status status)
     op->run.status = failure_notice_apply_deferred(op, status);
     if (!op_is_internal(op))
         engine_count_end(engine, status, op->run.status);
+    op_record_ended(op, 0);
     TAILQ_INSERT_TAIL(&engine->progress.ended, op, link);
     /* The partner is ended later, because the caller may be walking the list
      * that it stands in. */
@@ -266,6 +269,7 @@ op_fail_without_notice(struct op *op,
     snprintf(op->failure.text, sizeof(op->failure.text), "%s: %.820s", call,
              failure_notice->why);
     op_append_wait_text(op, failure_notice);
+    activity_note_failure(op, failure_notice->status);
     op->failure.details =
         op_failure_details(op, op_user_number(op), failure_notice);
     log_debug("engine", "%s", op->failure.text);

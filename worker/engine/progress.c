@@ -26,6 +26,7 @@
 #include "engine/context.h"
 #include "engine/context_command.h"
 #include "engine/deadline.h"
+#include "engine/failure/activity.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/heartbeat.h"
@@ -129,6 +130,24 @@ progress_publish_ended(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
+/* The session is being left: end all running operations. */
+static void
+engine_end_ops_to_leave(struct engine *engine)
+{
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
+    struct op *op;
+
+    engine->is_leaving = true;
+    engine->liveness.views.question = 0;
+    atomic_store(&engine->inbox.has_views_question, false);
+    /* What has arrived may be all that they were waiting for. */
+    transport_progress(engine->transport, 0);
+    progress_advance_ops(engine);
+    while ((op = TAILQ_FIRST(&engine->progress.running)))
+        op_fail(op, &failure_notice);
+}
+
 /* End the context's operations here and on the other members, which would wait
  * for this rank's part in a collective. */
 static void
@@ -185,6 +204,7 @@ command_execute(struct engine *engine, const struct command *command)
 {
     switch (command->kind) {
     case COMMAND_ADD_TCP_CONNECTION:
+        engine->has_ring[command->rank] = command->segment != NULL;
         transport_add_shm_connection(engine->transport, command->rank,
                                      command->fd, command->segment);
         return;
@@ -211,6 +231,8 @@ notice_apply(struct engine *engine, struct notice *unread)
 
     if (notice.kinds & NOTICE_DECLARED_DEAD)
         engine_mark_lost(engine, notice.rank, notice.evidence, notice.why);
+    if (notice.kinds & NOTICE_NO_MEMORY)
+        engine_fail_without_memory(engine, notice.rank, notice.why);
     if (notice.kinds & NOTICE_UNREACHABLE)
         transport_mark_unreachable(engine->transport, notice.rank, notice.why);
     if (notice.kinds & NOTICE_SHORTAGE)
@@ -251,6 +273,9 @@ context_command_run(struct engine *engine,
     case CONTEXT_CONTROL_GIVE_UP:
         context_command->was_new =
             engine_give_up_execute(engine, context_command->why);
+        return;
+    case CONTEXT_CONTROL_LEAVE:
+        engine_end_ops_to_leave(engine);
         return;
     }
 }
@@ -379,13 +404,25 @@ progress_elect_next_owner(struct engine *engine)
     return false;
 }
 
+/* Returns false if nothing has moved, as after a call that needed no operation,
+ * so that no operation can end. */
+static bool
+has_ops_to_end(const struct engine *engine)
+{
+    return engine->progress.own || engine->progress.must_flush ||
+           !TAILQ_EMPTY(&engine->progress.dirty) ||
+           !TAILQ_EMPTY(&engine->progress.ended);
+}
+
 void
 progress_release(struct engine *engine)
 {
     /* Failure notices and credits of what has just ended must be sent first. */
     const bool is_flushed = transport_flush(engine->transport);
-    progress_advance_ops(engine);
-    progress_publish_ended(engine);
+    if (has_ops_to_end(engine)) {
+        progress_advance_ops(engine);
+        progress_publish_ended(engine);
+    }
     if (engine->progress.has_unsent_inline_bytes)
         engine->progress.has_unsent_inline_bytes =
             transport_has_unsent(engine->transport);

@@ -29,6 +29,7 @@
 
 #include "base/copy.h"
 #include "base/error.h"
+#include "engine/call_record.h"
 #include "engine/executor.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
@@ -94,10 +95,6 @@ round_plan(struct op *op)
 {
     struct shm_execution *rounds = &op->run.rounds;
 
-    rounds->is_posted = false;
-    rounds->n_steps_with_published_peers = 0;
-    if (rounds->round == rounds->n_rounds)
-        return HOOP_OK;
     if (rounds->is_next_round_planned) {
         const struct plan plan = op->cache.round_plan;
 
@@ -113,6 +110,17 @@ round_plan(struct op *op)
     return plan_status(&op->cache.round_plan);
 }
 
+/* Plan the current round, if there is one. */
+static enum hoop_status
+round_begin(struct op *op)
+{
+    struct shm_execution *rounds = &op->run.rounds;
+
+    rounds->is_posted = false;
+    rounds->n_steps_with_published_peers = 0;
+    return rounds->round < rounds->n_rounds ? round_plan(op) : HOOP_OK;
+}
+
 enum hoop_status
 shm_executor_begin(struct op *op)
 {
@@ -125,20 +133,10 @@ shm_executor_begin(struct op *op)
     rounds->is_next_round_planned = false;
     rounds->prefetch = NULL;
     rounds->is_retracted = false;
-    const enum hoop_status status = round_plan(op);
+    const enum hoop_status status = round_begin(op);
     rounds->is_posted = rounds->was_next_round_posted;
     rounds->was_next_round_posted = false;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-void
-shm_executor_restart(struct op *op)
-{
-    assert(op->run.rounds.n_rounds == 1);
-    op->run.rounds.round = 0;
-    op->run.rounds.is_posted = false;
-    op->run.rounds.n_steps_with_published_peers = 0;
-    op->run.rounds.is_retracted = false;
 }
 
 /* This rank has published or finished a round: wake the peers that sleep. */
@@ -253,10 +251,23 @@ mismatch_check_unread_post(struct comm_context *context, uint32_t rank)
         round_report_mismatch(context, rank, &header);
 }
 
-/* Returns whether what rank has published is of the same call and op may read
- * it. */
+/* Returns whether rank has published with its post that an earlier operation
+ * failed there, and the failure notice on that has not arrived. */
 static bool
-is_post_of_same_call(struct op *op, uint32_t rank)
+is_notice_awaited(const struct op *op, uint32_t rank)
+{
+    const struct comm_context *context = op->run.context;
+    const uint64_t failed =
+        shm_region_header_without_call(context->shm_region, rank)->failed;
+
+    return failed != 0 && failed < op->run.number &&
+           !op_history_has_failed(&context->op_history, failed);
+}
+
+/* Returns SHM_ROUND_AWAITS_POSTS if op may read what rank has published, which
+ * is then of the same call; else what must happen first. */
+static enum shm_round_wait
+published_post_check(struct op *op, uint32_t rank)
 {
     struct comm_context *context = op->run.context;
     const struct shm_region_header *header =
@@ -267,17 +278,15 @@ is_post_of_same_call(struct op *op, uint32_t rank)
             round_report_mismatch(
                 context, rank,
                 shm_region_header_with_call(context->shm_region, rank));
-        return false;
+        return SHM_ROUND_MISMATCHED;
     }
     if (shm_region_has_unseen_post(context->shm_region, rank)) {
         if (context->is_inline_under_lock)
-            return false;
+            return SHM_ROUND_AWAITS_OWNER;
         mismatch_check_unread_post(context, rank);
     }
-    /* The failure notice on rank's earlier operation is on its way by a socket,
-     * and must be handled first. */
-    return header->failed == 0 || header->failed >= op->run.number ||
-           op_history_has_failed(&context->op_history, header->failed);
+    return is_notice_awaited(op, rank) ? SHM_ROUND_AWAITS_NOTICE
+                                       : SHM_ROUND_AWAITS_POSTS;
 }
 
 /* Returns whether all peers whose posts are fetched have published them for the
@@ -295,12 +304,13 @@ are_posts_ready(struct op *op, uint64_t sequence)
 
         if (!step_reads_post(step))
             continue;
-        if (!shm_region_poll(shm_region, step->peer, sequence))
-            return false;
-        if (!is_post_of_same_call(op, step->peer)) {
-            rounds->is_mismatched = true;
+        if (!shm_region_poll(shm_region, step->peer, sequence)) {
+            op_record_waits(op, step->peer);
             return false;
         }
+        rounds->wait = published_post_check(op, step->peer);
+        if (rounds->wait != SHM_ROUND_AWAITS_POSTS)
+            return false;
     }
     return true;
 }
@@ -421,6 +431,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     uint32_t late;
 
     *out_is_done = false;
+    rounds->wait = SHM_ROUND_AWAITS_POSTS;
     if (rounds->is_retracted)
         return HOOP_OK;
     if (!rounds->is_posted) {
@@ -434,6 +445,8 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     if (!are_posts_ready(op, sequence) ||
         (op_is_inline(op) && op->run.context->failure.has_deferred))
         return HOOP_OK;
+    if (!op->run.context->is_inline_under_lock)
+        recorder_goes_on(op->engine->recorder, op->run.record);
     if (rounds->round + 1 < rounds->n_rounds)
         prefetch_prepare(op);
     status = shm_reduce_run(op);
@@ -446,7 +459,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     shm_executor_wake_peers(op);
     rounds->round++;
     *out_is_done = true;
-    return round_plan(op);
+    return round_begin(op);
 }
 
 /* Drop the flows that were made to describe the wait. */
@@ -495,10 +508,13 @@ shm_executor_can_progress(const struct op *op)
     if (!rounds->is_posted)
         return is_round_post_slot_free(op, op_round_sequence(op), &late);
     assert(rounds->n_steps_with_published_peers < op->cache.round_plan.n_steps);
-    return shm_region_poll(
-        op->run.context->shm_region,
-        op->cache.round_plan.steps[rounds->n_steps_with_published_peers].peer,
-        op_round_sequence(op));
+    const uint32_t peer =
+        op->cache.round_plan.steps[rounds->n_steps_with_published_peers].peer;
+
+    return shm_region_poll(op->run.context->shm_region, peer,
+                           op_round_sequence(op)) &&
+           (rounds->wait != SHM_ROUND_AWAITS_NOTICE ||
+            !is_notice_awaited(op, peer));
 }
 
 /* All ranks do about as much work as this one. */
@@ -547,7 +563,9 @@ op_awaits_rank_in_shm(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
             continue;
         if (shm_region_has_posted(op->run.context->shm_region, rank,
                                   op_round_sequence(op)))
-            return false;
+            return rounds->wait == SHM_ROUND_AWAITS_NOTICE &&
+                   i == rounds->n_steps_with_published_peers &&
+                   is_notice_awaited(op, rank);
         late = UINT32_MAX;
     }
     return late == UINT32_MAX;

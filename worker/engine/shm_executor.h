@@ -8,6 +8,7 @@
 #ifndef ENGINE_SHM_EXECUTOR_H
 #define ENGINE_SHM_EXECUTOR_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,8 +27,15 @@ enum hoop_status
 shm_executor_try_round(struct op *op, bool *out_is_done);
 
 /* Like shm_executor_begin(), but reuse op's plan, which has one round. */
-void
-shm_executor_restart(struct op *op);
+static inline void
+shm_executor_restart(struct op *op)
+{
+    assert(op->run.rounds.n_rounds == 1);
+    op->run.rounds.round = 0;
+    op->run.rounds.is_posted = false;
+    op->run.rounds.n_steps_with_published_peers = 0;
+    op->run.rounds.is_retracted = false;
+}
 
 /* Wake peers that sleep and could continue. The inline path calls it after an
  * attempt at a round, before it waits. */

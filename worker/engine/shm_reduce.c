@@ -46,8 +46,9 @@ step_source_address(const struct op *op, const struct plan_step *step)
                               step->from.count * op->run.element_size);
 }
 
-/* to = own (op) arrived, in the order that side says. */
-static void
+/* to = own (op) arrived, in the order that side says. Inlined into its callers,
+ * because every call runs it. */
+__attribute__((always_inline)) static inline void
 shm_reduce_combine(const struct op *op,
                    const struct plan_step *step,
                    const uint8_t *own,

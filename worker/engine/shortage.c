@@ -23,6 +23,7 @@
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/operations.h"
+#include "engine/failure/revocation.h"
 #include "engine/operation_end.h"
 #include "engine/state.h"
 
@@ -105,7 +106,7 @@ shortage_apply(struct engine *engine, const struct notice *notice)
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
-    if (lost->is_lost || lost->has_left ||
+    if (rank_is_gone(lost) ||
         !transport_give_up_connecting(engine->transport, notice->rank))
         return;
     lost->shortage_status = notice->status;
@@ -153,12 +154,21 @@ failed_send_record(struct comm_context *context,
         .notice = failure_notice_decode(context->engine, frame, text),
     };
 
-    if (pending_failure_add(context, &failed) == PENDING_FAILURE_NO_ROOM)
+    switch (pending_failure_add(context, &failed)) {
+    case PENDING_FAILURE_NEW:
+    case PENDING_FAILURE_KNOWN:
+        return;
+    case PENDING_FAILURE_NO_ROOM:
         log_warning(
             "engine",
             "no room to remember that a message of tag %llu has failed: "
             "its receive ends at its deadline (%s)",
             (unsigned long long)frame->op, text);
+        return;
+    case PENDING_FAILURE_NO_MEMORY:
+        context_revoke_for_lack(context, "no memory", text);
+        return;
+    }
 }
 
 /* Numbers of failed sends that have been reported: the highest one and, in a
@@ -255,15 +265,12 @@ report_windows_find(struct failed_send_report_windows *window, uint64_t number)
     return oldest;
 }
 
-/* Returns whether the report of that number is new. Each path brings reports in
- * order, but they come by several paths, some of which were connected later. */
+/* Returns whether the report of that number is new to source, whose windows
+ * exist. Each path brings reports in order, but they come by several paths, some
+ * of which were connected later. */
 static bool
 failed_send_is_new(struct rank_liveness *source, uint64_t number)
 {
-    if (!source->failed)
-        source->failed = calloc(1, sizeof(*source->failed));
-    if (!source->failed)
-        return false;
     for (size_t i = 0; i < COUNT_OF(source->failed->runs); i++) {
         if (report_window_contains(&source->failed->runs[i], number))
             return false;
@@ -325,6 +332,17 @@ failed_send_report_forward(struct engine *engine,
     failed_send_record(context, frame, text);
 }
 
+static void
+failed_send_record_without_memory(struct engine *engine,
+                                  const struct frame *frame,
+                                  const char *text)
+{
+    struct comm_context *context = engine_find_context(engine, frame->comm);
+
+    if (context)
+        context_revoke_for_lack(context, "no memory", text);
+}
+
 void
 failed_send_report_receive(struct engine *engine,
                            uint32_t peer,
@@ -332,11 +350,17 @@ failed_send_report_receive(struct engine *engine,
                            const char *text)
 {
     const char *why = failed_send_report_check(engine, peer, frame);
+    struct rank_liveness *source;
 
     if (why)
         transport_defer_failure(engine->transport, peer, why);
-    else if (frame->step != engine->roster->rank &&
-             failed_send_is_new(&engine->liveness.ranks[frame->step],
-                                frame->offset))
+    if (why || frame->step == engine->roster->rank)
+        return;
+    source = &engine->liveness.ranks[frame->step];
+    if (!source->failed)
+        source->failed = calloc(1, sizeof(*source->failed));
+    if (!source->failed)
+        failed_send_record_without_memory(engine, frame, text);
+    else if (failed_send_is_new(source, frame->offset))
         failed_send_report_forward(engine, peer, frame, text);
 }

@@ -56,7 +56,8 @@ enum rank_notice_kind {
     NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
     NOTICE_SHORTAGE = 2,
     NOTICE_UNREACHABLE = 4,
-    NOTICE_DECLARED_DEAD = 8,
+    NOTICE_NO_MEMORY = 8, /* here, for the connection to it */
+    NOTICE_DECLARED_DEAD = 16,
 };
 
 /* All that the progress owner has not yet read about one rank. Every rank has
@@ -128,8 +129,9 @@ struct comm_context {
     struct op_list shm_ops; /* shared-memory run queue: begun, run in order */
     /* While shm_ops is not empty. */
     TAILQ_ENTRY(comm_context) shm_contexts_link;
-    /* Of the inline path; NULL: the context has no shared region. */
+    /* Of the inline path; NULL: there was no memory. */
     struct op *cached_op;
+    struct recorder_slot *inline_record; /* of the inline message; or NULL */
     /* The cached operation's last call had no counts. */
     bool is_cached_op_without_counts;
     /* The inline path holds the lock, so that no operation may end
@@ -172,6 +174,14 @@ struct rank_liveness {
     uint64_t n_failed_sends_received; /* number of the last that it reported */
     char why[LOST_REASON_TEXT_MAX];
 };
+
+/* Returns whether nothing more will come from the rank: it is lost, or has
+ * left. */
+static inline bool
+rank_is_gone(const struct rank_liveness *rank)
+{
+    return rank->is_lost || rank->has_left;
+}
 
 /* What is known of a rank's signs of life. */
 struct heartbeat {
@@ -235,6 +245,26 @@ struct engine_contexts {
     struct context_list watched;
 };
 
+/* The last call that failed, for those who ask what this rank is doing. */
+struct last_failure {
+    enum hoop_status status; /* HOOP_OK: none has failed */
+    uint64_t when_ns;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+/* A rank that has asked for a sign of life, which shows that it is heard. */
+struct asker {
+    uint32_t rank;
+    uint64_t when_ns; /* of its last question; 0: none */
+};
+
+/* For whom this rank has waited in one half of a minute. */
+struct wait_window {
+    uint64_t began_ns;
+    size_t n_waits;
+    struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
+};
+
 /* What the progress owner knows of the other ranks' lives. */
 struct engine_liveness {
     struct rank_liveness *ranks; /* [world rank] */
@@ -246,6 +276,10 @@ struct engine_liveness {
     uint64_t n_checks;            /* heartbeat checks done */
     uint64_t checked_ns;
     uint64_t n_failed_sends_broadcast; /* failed sends reported to others */
+    struct last_failure last_failure;
+    uint64_t wait_noted_ns;      /* when a wait was last looked for */
+    struct wait_window waits[2]; /* this half of a minute, and the one before */
+    struct asker askers[LIMIT_ACTIVITY_ASKERS]; /* the last ones */
     /* Final, and for any thread to read: ranks[own rank].why says the
      * reason. */
     atomic_bool is_expelled;
@@ -284,10 +318,12 @@ struct engine {
     const struct roster *roster;
     const struct config *config;
     struct transport *transport;
-    struct faults *faults; /* NULL: none */
-    bool is_forked_child;  /* nothing else may be touched then */
-    bool is_leaving;       /* the progress owner's */
-    int local_ranks_fd;    /* shows this rank to other jobs */
+    bool *has_ring; /* [world rank]: its connection is a ring; the owner's */
+    struct recorder *recorder; /* NULL: none */
+    struct faults *faults;     /* NULL: none */
+    bool is_forked_child;      /* nothing else may be touched then */
+    bool is_leaving;           /* the progress owner's */
+    int local_ranks_fd;        /* shows this rank to other jobs */
     /* How to wait, given all ranks on this host: any policy but SPIN means that
      * they outnumber the processors. */
     _Atomic enum wait_policy host_wait_policy;

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "engine/call.h"
+#include "engine/call_record.h"
 #include "engine/command_queue.h"
 #include "engine/fault_injection.h"
 #include "engine/message_op.h"
@@ -86,6 +87,7 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_start_mode mode)
     const bool is_begun_by_waiter = ops_try_own_progress(ops, mode);
     for (size_t i = 0; i < n_ops; i++) {
         op_assign_number(ops[i]);
+        op_record_called(ops[i]);
         if (!is_begun_by_waiter)
             TAILQ_INSERT_TAIL(&engine->inbox.submit_queue, ops[i], link);
     }

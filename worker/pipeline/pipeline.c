@@ -227,17 +227,24 @@ pipe_exchange_check_lists(const struct pipe_exchange_rule *pipe_exchange_rule,
     return HOOP_OK;
 }
 
-/* Sets n_received of both lists to all that was expected, or to 0. */
+/* How much of the expected tensors was received. */
+enum received_amount {
+    RECEIVED_NONE,
+    RECEIVED_ALL,
+};
+
+/* Sets n_received of both lists. */
 static void
 received_lists_set_counts(const struct hoop_pipe_exchange *exchange,
-                          bool has_come)
+                          enum received_amount amount)
 {
     struct hoop_tensors *const lists[] = {exchange->input,
                                           exchange->output_grad};
 
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         if (lists[i])
-            lists[i]->n_received = has_come ? lists[i]->n_tensors : 0;
+            lists[i]->n_received =
+                amount == RECEIVED_ALL ? lists[i]->n_tensors : 0;
     }
 }
 
@@ -269,7 +276,7 @@ pipe_exchange_run(const struct pipe_exchange_rule *pipe_exchange_rule,
     if (status != HOOP_OK)
         return error_pass(status);
     if (pipe_exchange_is_idle(pipe_exchange_rule, pipeline)) {
-        received_lists_set_counts(exchange, false);
+        received_lists_set_counts(exchange, RECEIVED_NONE);
         return HOOP_OK;
     }
     status = pipe_exchange_check_lists(pipe_exchange_rule, &transfer);
@@ -277,7 +284,7 @@ pipe_exchange_run(const struct pipe_exchange_rule *pipe_exchange_rule,
         status = transfer_run(&transfer);
     if (status != HOOP_OK)
         return error_pass(status);
-    received_lists_set_counts(exchange, true);
+    received_lists_set_counts(exchange, RECEIVED_ALL);
     return HOOP_OK;
 }
 

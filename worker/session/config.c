@@ -135,7 +135,7 @@ static void
 config_silence_warnings(const struct settings *settings, struct config *config)
 {
     if (settings_is_set(settings, SETTING_LOG) &&
-        config->log_level < LOG_WARNING) {
+        config->log.level < LOG_WARNING) {
         config->late_warning_ms = 0;
         config->wait_notice_ms = 0;
     }
@@ -259,6 +259,6 @@ config_apply_log(const struct config *config)
 {
     static atomic_bool is_configured;
 
-    if (config->log_level != LOG_OFF && !atomic_exchange(&is_configured, true))
-        log_configure(config->log_level, config->log_format);
+    if (config->log.level != LOG_OFF && !atomic_exchange(&is_configured, true))
+        log_configure(config->log.level, config->log.format);
 }

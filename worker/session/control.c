@@ -287,6 +287,7 @@ control_answer_deinit(struct control_answer *answer)
     groups_reply_deinit(&answer->groups);
     store_reply_deinit(&answer->store);
     store_watch_reply_deinit(&answer->watch);
+    why_reply_deinit(&answer->why);
     free(answer->body);
     *answer = (struct control_answer){0};
 }
@@ -557,35 +558,37 @@ job_status_query(struct hoop_control *control,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* One allocation holds the ranks and, behind them, their activities and
- * totals. NULL: there is no memory, and the thread's last error says so. */
-static struct hoop_control_rank *
-control_ranks_from_reply(struct hoop_control *control,
-                         const struct job_reply *reply)
+void
+control_roster_fill(struct hoop_control *control,
+                    const struct job_reply *reply,
+                    struct hoop_control_rank *ranks,
+                    struct control_rank_parts *parts)
 {
-    struct hoop_control_rank *ranks = control_answer_alloc_items(
-        control, reply->n_members,
-        sizeof(*ranks) + sizeof(struct hoop_control_activity) +
-            sizeof(struct hoop_control_rank_totals));
-    if (!ranks)
-        return NULL;
-    struct hoop_control_activity *activities =
-        (struct hoop_control_activity *)(ranks + reply->n_members);
-    struct hoop_control_rank_totals *totals =
-        (struct hoop_control_rank_totals *)(activities + reply->n_members);
-
     for (size_t i = 0; i < reply->n_members; i++) {
         ranks[i] = control_rank_from_member(&reply->members[i]);
         if (reply->activities) {
-            activities[i] = control_activity_from_reply(&reply->activities[i]);
-            ranks[i].activity = &activities[i];
+            parts[i].activity =
+                control_activity_from_reply(&reply->activities[i]);
+            ranks[i].activity = &parts[i].activity;
         }
         if (reply->totals) {
-            totals[i] = control_totals_from_reply(&reply->totals[i]);
-            ranks[i].totals = &totals[i];
+            parts[i].totals = control_totals_from_reply(&reply->totals[i]);
+            ranks[i].totals = &parts[i].totals;
         }
     }
-    return ranks;
+    control->answer.roster = (struct hoop_control_roster){
+        .job = control_job_from_line(&reply->line),
+        .membership_epoch = reply->membership_epoch,
+        .revision = reply->revision,
+        .n_groups = reply->n_groups,
+        .n_keys = reply->n_keys,
+        .n_store_bytes = reply->n_store_bytes,
+        .n_waiters = reply->n_waiters,
+        .n_ranks = reply->n_members,
+        .ranks = ranks,
+        .missing = reply->missing,
+        .hosts = reply->hosts,
+    };
 }
 
 static enum hoop_status
@@ -601,22 +604,15 @@ control_roster_query(struct hoop_control *control,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct hoop_control_rank *ranks = control_ranks_from_reply(control, reply);
+    /* One allocation holds the ranks and, behind them, their parts. */
+    struct hoop_control_rank *ranks = control_answer_alloc_items(
+        control, reply->n_members,
+        sizeof(*ranks) + sizeof(struct control_rank_parts));
     if (!ranks)
         return error_pass(HOOP_E_EXHAUSTED);
-    control->answer.roster = (struct hoop_control_roster){
-        .job = control_job_from_line(&reply->line),
-        .membership_epoch = reply->membership_epoch,
-        .revision = reply->revision,
-        .n_groups = reply->n_groups,
-        .n_keys = reply->n_keys,
-        .n_store_bytes = reply->n_store_bytes,
-        .n_waiters = reply->n_waiters,
-        .n_ranks = reply->n_members,
-        .ranks = ranks,
-        .missing = reply->missing,
-        .hosts = reply->hosts,
-    };
+    control_roster_fill(
+        control, reply, ranks,
+        (struct control_rank_parts *)(ranks + reply->n_members));
     *out_roster = &control->answer.roster;
     return HOOP_OK;
 }

@@ -34,11 +34,13 @@ struct control_answer {
     struct groups_reply groups;
     struct store_reply store;
     struct store_watch_reply watch;
+    struct why_reply why;
     struct hoop_control_overview overview;
     struct hoop_control_roster roster;
     struct hoop_control_group_list group_list;
     struct hoop_control_keys keys;
     struct hoop_control_events events;
+    struct hoop_control_verdict verdict;
     /* the array that one of these lists points to, or the values */
     void *items;
 };
@@ -82,5 +84,19 @@ void *
 control_answer_alloc_items(struct hoop_control *control,
                            size_t n_items,
                            size_t n_bytes);
+
+/* What a rank of a roster points to. */
+struct control_rank_parts {
+    struct hoop_control_activity activity;
+    struct hoop_control_rank_totals totals;
+};
+
+/* Show the members of reply, which lives as long as the answer, as the roster
+ * of the answer. ranks and parts have room for all of them. */
+void
+control_roster_fill(struct hoop_control *control,
+                    const struct job_reply *reply,
+                    struct hoop_control_rank *ranks,
+                    struct control_rank_parts *parts);
 
 #endif

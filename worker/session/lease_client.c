@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
+#include "session/activity_details.h"
 #include "wire/pack.h"
 
 enum {
@@ -37,6 +38,7 @@ struct coordinator_report {
     STAILQ_ENTRY(coordinator_report) link;
     uint32_t rank;
     enum evidence evidence;
+    bool must_tell; /* of this rank's loss: the coordinator does not know it */
     uint32_t slack_ms;
     char why[LIMIT_REPORT_REASON];
     uint64_t question; /* not 0: the question that this answers */
@@ -76,6 +78,8 @@ struct lease_client {
 
     pthread_mutex_t lock; /* guards reports */
     struct report_list reports;
+    /* Reserved for the case that this rank gives up for lack of memory. */
+    struct coordinator_report *own_report;
 };
 
 static void
@@ -86,6 +90,9 @@ peer_views_query_handle(struct lease_client *lease_client, uint64_t question);
 
 static void
 activity_query_handle(struct lease_client *lease_client, uint64_t query);
+
+static void
+reports_dispatch_all(void *owner);
 
 /* Whether repeating the call is pointless. */
 static bool
@@ -119,8 +126,7 @@ lease_client_end_membership(struct lease_client *lease_client, const char *why)
     loop_timer_stop(lease_client->retry);
     loop_timer_stop(lease_client->notice);
     lease_client->is_coordinator_away = false;
-    log_warning("session", "the coordinator has ended this membership: %s",
-                why);
+    log_warning("session", "this membership has ended: %s", why);
 }
 
 static void
@@ -241,6 +247,10 @@ lease_renewal_send(void *owner)
     const uint64_t period_ms =
         lease_client->options.lease_ms / LEASE_RENEWALS_PER_PERIOD;
 
+    /* There may have been no memory to post them. */
+    reports_dispatch_all(lease_client);
+    if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
+        return;
     loop_timer_start(lease_client->renewal, period_ms > 0 ? period_ms : 1);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(
@@ -375,23 +385,34 @@ coordinator_report_on_answer(void *owner, const struct rpc_answer *answer)
 }
 
 static bool
-report_has_certain_evidence(const struct coordinator_report *report)
+report_needs_decision(const struct coordinator_report *report)
 {
-    return evidence_rows[report->evidence].decider != EVIDENCE_COORDINATOR;
+    return evidence_rows[report->evidence].decider == EVIDENCE_COORDINATOR;
 }
 
 static void
-loss_report_send(struct lease_client *lease_client,
-                 const struct coordinator_report *report)
+report_pack(const struct lease_client *lease_client,
+            const struct coordinator_report *report,
+            struct pack *pack)
 {
-    const struct roster *roster = lease_client->options.roster;
     struct report_request request = {
         .reporter = lease_client->self,
         .rank = report->rank,
-        .incarnation = roster->members[report->rank].incarnation,
+        .incarnation =
+            lease_client->options.roster->members[report->rank].incarnation,
         .evidence = report->evidence,
         .slack_ms = report->slack_ms,
     };
+
+    snprintf(request.reason, sizeof(request.reason), "%s", report->why);
+    pack_init(pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, pack);
+}
+
+static void
+report_request_send(struct lease_client *lease_client,
+                    const struct coordinator_report *report)
+{
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = lease_client->options.lease_ms,
@@ -399,43 +420,9 @@ loss_report_send(struct lease_client *lease_client,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
-    if (lease_client->is_loss_known[report->rank] ||
-        lease_client->state != LEASE_CLIENT_IS_MEMBER)
-        return;
-    snprintf(request.reason, sizeof(request.reason), "%s", report->why);
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
-    report_request_encode(&request, &pack);
+    report_pack(lease_client, report, &pack);
     if (lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)
         log_debug("session", "a report was not sent: %s", error_text());
-}
-
-static void
-suspicion_report_send(struct lease_client *lease_client,
-                      const struct coordinator_report *report)
-{
-    if (lease_client->state != LEASE_CLIENT_IS_MEMBER ||
-        rpc_client_is_disconnected(lease_client->options.client))
-        lease_client->options.on_suspicion_undecided(
-            lease_client->options.owner, report->rank);
-    else
-        loss_report_send(lease_client, report);
-}
-
-static struct rank_activity
-rank_activity_from_engine(const struct engine_activity *from)
-{
-    struct rank_activity activity = {
-        .number = from->number,
-        .age_ms = from->age_ms,
-        .n_calls = from->n_calls,
-    };
-
-    snprintf(activity.call, sizeof(activity.call), "%s", from->call);
-    snprintf(activity.communicator, sizeof(activity.communicator), "%s",
-             from->communicator);
-    snprintf(activity.waits_for, sizeof(activity.waits_for), "%s",
-             from->waits_for);
-    return activity;
 }
 
 /* Answers travel in a renewal, which also renews the lease. */
@@ -443,13 +430,13 @@ static void
 query_answer_report_send(struct lease_client *lease_client,
                          const struct coordinator_report *report)
 {
-    const struct renew_request request = {
+    struct renew_request request = {
         .member = lease_client->self,
         .question = report->question,
         .views = {report->views,
                   report->views ? lease_client->options.roster->size : 0},
         .activity_query = report->activity_query,
-        .activity = rank_activity_from_engine(&report->activity),
+        .activity = report->activity.line,
         .totals = lease_client->options.totals(lease_client->options.owner),
     };
     const struct rpc_call call = {
@@ -458,9 +445,15 @@ query_answer_report_send(struct lease_client *lease_client,
         .on_answer = coordinator_report_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *details = NULL;
+    size_t n_details = 0;
 
     if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
+    if (report->activity_query &&
+        activity_details_pack(&report->activity, &details, &n_details) ==
+            HOOP_OK)
+        request.activity.details = (struct message_span){details, n_details};
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&request, &pack);
     if (lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)
@@ -491,7 +484,7 @@ activity_query_handle(struct lease_client *lease_client, uint64_t query)
 }
 
 /* The others have declared this rank lost, or it has given up: end the
- * membership and fail every call to the coordinator. */
+ * membership and fail every call to the coordinator, who may have to be told. */
 static void
 own_loss_notice_handle(struct lease_client *lease_client,
                        const struct coordinator_report *report)
@@ -509,6 +502,8 @@ own_loss_notice_handle(struct lease_client *lease_client,
         &(struct rpc_answer){.status =
                                  is_own ? HOOP_E_RANK_FAILED : HOOP_E_ABORTED,
                              .message = text});
+    if (report->must_tell)
+        report_request_send(lease_client, report);
 }
 
 static void
@@ -519,10 +514,14 @@ coordinator_report_send(struct lease_client *lease_client,
         query_answer_report_send(lease_client, report);
     else if (report->rank == lease_client->options.roster->rank)
         own_loss_notice_handle(lease_client, report);
-    else if (report_has_certain_evidence(report))
-        loss_report_send(lease_client, report);
-    else
-        suspicion_report_send(lease_client, report);
+    else if (report_needs_decision(report) &&
+             (lease_client->state != LEASE_CLIENT_IS_MEMBER ||
+              rpc_client_is_disconnected(lease_client->options.client)))
+        lease_client->options.on_suspicion_undecided(
+            lease_client->options.owner, report->rank);
+    else if (!lease_client->is_loss_known[report->rank] &&
+             lease_client->state == LEASE_CLIENT_IS_MEMBER)
+        report_request_send(lease_client, report);
 }
 
 static void
@@ -597,39 +596,39 @@ lease_client_report_lost(struct lease_client *lease_client,
                                coordinator_report_create(rank, evidence, why));
 }
 
-/* Send a report about this rank and wait for the answer. A status other than
- * HOOP_OK comes with the thread's last error. */
-static enum hoop_status
-lease_client_report_self_and_wait(struct lease_client *lease_client,
-                                  enum evidence evidence,
-                                  const char *why,
-                                  uint64_t timeout_ms)
+void
+lease_client_report_gave_up(struct lease_client *lease_client, const char *why)
 {
-    const struct roster *roster = lease_client->options.roster;
-    struct report_request request = {
-        .reporter = lease_client->self,
-        .rank = roster->rank,
-        .incarnation = roster->members[roster->rank].incarnation,
-        .evidence = evidence,
-    };
+    struct coordinator_report *report = STEAL(lease_client->own_report);
+
+    if (!report)
+        return;
+    report->must_tell = true;
+    snprintf(report->why, sizeof(report->why), "%s", why);
+    coordinator_report_enqueue(lease_client, report);
+}
+
+/* Tell the coordinator that this rank is lost, and wait for the answer. A status
+ * other than HOOP_OK comes with the thread's last error. */
+static enum hoop_status
+own_loss_report_and_wait(struct lease_client *lease_client,
+                         const struct coordinator_report *report,
+                         uint64_t timeout_ms)
+{
     struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = timeout_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *bytes = NULL;
-    CLEANUP(free) uint8_t *body = NULL;
-    size_t n_body = 0;
 
-    snprintf(request.reason, sizeof(request.reason), "%s", why);
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
-    report_request_encode(&request, &pack);
+    report_pack(lease_client, report, &pack);
     enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
     call.body.bytes = bytes;
-    status = rpc_client_call_wait(lease_client->options.client, &call, &body,
-                                  &n_body);
+    status =
+        rpc_client_call_wait(lease_client->options.client, &call, NULL, NULL);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -639,22 +638,28 @@ lease_client_report_give_up(struct lease_client *lease_client,
                             uint64_t timeout_ms)
 {
     const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
-    enum hoop_status status = lease_client_report_self_and_wait(
-        lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
+    struct coordinator_report report = {
+        .rank = lease_client->options.roster->rank,
+        .evidence = EVIDENCE_GIVEN_UP,
+    };
+
+    snprintf(report.why, sizeof(report.why), "%s", why);
+    enum hoop_status status =
+        own_loss_report_and_wait(lease_client, &report, timeout_ms);
 
     /* An older coordinator does not know EVIDENCE_GIVEN_UP. It is told that
      * this rank is lost. */
     const int left_ms = clock_left_ms(deadline_ns);
+    report.evidence = EVIDENCE_TOLD;
     if (status == HOOP_E_INVALID && left_ms > 0)
-        status = lease_client_report_self_and_wait(lease_client, EVIDENCE_TOLD,
-                                                   why, (uint64_t)left_ms);
+        status =
+            own_loss_report_and_wait(lease_client, &report, (uint64_t)left_ms);
     if (status != HOOP_OK)
         log_debug("session",
                   "the coordinator may not know that this rank has "
                   "given up: %s",
                   error_text());
-    lease_client_report_lost(lease_client, lease_client->options.roster->rank,
-                             EVIDENCE_GIVEN_UP, why);
+    lease_client_report_lost(lease_client, report.rank, EVIDENCE_GIVEN_UP, why);
     return status == HOOP_OK;
 }
 
@@ -681,14 +686,13 @@ lease_client_send_peer_views(struct lease_client *lease_client,
     struct coordinator_report *report =
         coordinator_report_create(0, EVIDENCE_TOLD, "");
 
-    if (!report)
-        return;
-    report->question = question;
-    report->views = malloc(size);
-    if (!report->views) {
+    if (report)
+        report->views = malloc(size);
+    if (!report || !report->views) {
         coordinator_report_free(report);
         return;
     }
+    report->question = question;
     memcpy(report->views, views, size);
     coordinator_report_enqueue(lease_client, report);
 }
@@ -715,7 +719,9 @@ lease_client_create_timers(struct lease_client *lease_client)
 
     lease_client->is_loss_known =
         calloc(options->roster->size, sizeof(*lease_client->is_loss_known));
-    if (!lease_client->is_loss_known)
+    lease_client->own_report =
+        coordinator_report_create(options->roster->rank, EVIDENCE_GIVEN_UP, "");
+    if (!lease_client->is_loss_known || !lease_client->own_report)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u members",
                            options->roster->size);
     enum hoop_status status =
@@ -778,6 +784,7 @@ lease_client_destroy(struct lease_client *lease_client)
     loop_cancel_posts(lease_client->options.loop, lease_client);
     while ((report = coordinator_report_dequeue(lease_client)))
         coordinator_report_free(report);
+    coordinator_report_free(lease_client->own_report);
     loop_timer_destroy(lease_client->renewal);
     loop_timer_destroy(lease_client->retry);
     loop_timer_destroy(lease_client->notice);

@@ -74,6 +74,12 @@ lease_client_report_lost(struct lease_client *lease_client,
                          enum evidence evidence,
                          const char *why);
 
+/* This rank has given up, as why says: end the membership, fail every call that
+ * waits for the coordinator, and tell it why. Needs no memory to be handed in.
+ * Thread: any; at most once. */
+void
+lease_client_report_gave_up(struct lease_client *lease_client, const char *why);
+
 /* Tell the coordinator that this rank gives up in all worlds of its job, and
  * wait at most timeout_ms for its answer. Then end the membership as
  * lease_client_report_lost() does. Returns whether the coordinator has

@@ -81,6 +81,7 @@ struct hoop_session {
     /* why this member cannot go on; "": it can */
     char give_up_reason[LIMIT_REPORT_REASON];
     atomic_bool has_given_up;      /* by its own decision (hoop_abort()) */
+    atomic_bool has_fallen_short;  /* it gave up for lack of something */
     atomic_bool is_abort_reported; /* the coordinator knows that */
     bool has_loop_thread;
     pthread_t thread; /* runs the loop */
@@ -144,10 +145,32 @@ session_report_lost_rank(void *owner,
     const struct hoop_session *session =
         CONTAINER_OF(owner, struct hoop_session, data_path);
 
-    /* hoop_abort() reports it itself. */
+    /* hoop_abort() and session_on_gave_up() report it. */
     if (rank == session->roster->rank && evidence == EVIDENCE_GIVEN_UP)
         return;
     lease_client_report_lost(session->lease_client, rank, evidence, why);
+}
+
+/* This rank cannot go on for lack of something: the others are told the cause
+ * when it leaves, if they have not been told before. */
+static void
+session_set_shortage(struct hoop_session *session, const char *why)
+{
+    snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%s",
+             why);
+    atomic_store(&session->has_fallen_short, true);
+}
+
+static void
+session_on_gave_up(void *owner, const char *why)
+{
+    struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
+
+    session_set_shortage(session, why);
+    /* While the session is being left, the lease client no longer exists. */
+    if (session->lease_client)
+        lease_client_report_gave_up(session->lease_client, why);
 }
 
 static void
@@ -339,6 +362,7 @@ session_create_engine(struct hoop_session *session)
         .roster = session->roster,
         .config = &session->config,
         .process_status_of = session_process_status,
+        .on_gave_up = session_on_gave_up,
         .on_lost = session_report_lost_rank,
         .on_suspected = session_report_suspicion,
         .on_views = session_send_peer_views,
@@ -457,12 +481,14 @@ session_set_join_failure_reason(struct hoop_session *session)
     static const char joined[] = ", but: ";
     const char *why = strstr(error_text(), joined);
 
+    char reason[LIMIT_REPORT_REASON];
+
     why = why ? why + strlen(joined) : error_text();
-    snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%.250s",
-             why);
-    if (session->has_loop_thread)
-        engine_mark_self_lost(session->data_path.engine,
-                              session->give_up_reason);
+    snprintf(reason, sizeof(reason),
+             EVIDENCE_GAVE_UP "it could not join: %.220s", why);
+    if (!session->has_loop_thread ||
+        engine_give_up(session->data_path.engine, reason))
+        session_set_shortage(session, reason);
 }
 
 /* The coordinator has admitted this process to a world by which the job grows.
@@ -547,7 +573,11 @@ session_leave_job(struct hoop_session *session)
     background_progress_destroy(STEAL(session->data_path.background));
     if (session->roster && !session_give_up_is_reported(session)) {
         struct rendezvous rendezvous = session_rendezvous_params(session);
-        const bool has_given_up = atomic_load(&session->has_given_up);
+        /* Who cannot join a world by which its job grows stays in the
+         * others. */
+        const bool has_given_up = atomic_load(&session->has_given_up) ||
+                                  (atomic_load(&session->has_fallen_short) &&
+                                   session->config.place.membership == 0);
 
         rendezvous.totals = session_totals(session);
 

@@ -150,6 +150,27 @@ send_request_is_done(const struct send_request *flow)
            (!flow->label->needs_receiver_confirmation || flow->is_granted);
 }
 
+/* Returns the header of flow's next frame, without what depends on its
+ * payload. */
+static inline struct frame
+send_request_frame(const struct send_request *flow)
+{
+    return (struct frame){
+        .kind =
+            flow->key.kind == FLOW_MESSAGE ? FRAME_MESSAGE : FRAME_COLLECTIVE,
+        .flags = flow->label->flags | (flow->label->tensor ? FRAME_TENSOR : 0),
+        .epoch = flow->label->epoch,
+        .comm = flow->key.comm,
+        .op = flow->key.op,
+        .signature = flow->label->signature,
+        .tag = flow->label->tag,
+        .step = flow->key.step,
+        .offset = flow->framed,
+        .total = flow->total,
+        .call = flow->label->call,
+    };
+}
+
 TAILQ_HEAD(send_request_list, send_request);
 TAILQ_HEAD(recv_request_list, recv_request);
 

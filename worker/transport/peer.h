@@ -275,6 +275,9 @@ struct transport {
     bool
         is_sleep_wakeup_armed; /* shm_peers have been asked to wake this rank */
     bool in_progress_call;     /* some call is reading, writing or reporting */
+    /* The inline path has read whole frames that it left to the next progress
+     * call. */
+    bool has_frames_ahead;
     /* Message receives that are not matched yet. */
     struct recv_request_list posted;
     uint32_t n_posted_any_source; /* those of posted that accept any sender */
@@ -290,6 +293,7 @@ struct transport {
     unsigned n_free_unexpected;
     unsigned n_free_fragments;
     struct counters counters;
+    char watch_error[LIMIT_ERROR_TEXT / 4]; /* peer_lose_unwatched(); or "" */
     uint8_t *sink;
     /* One per rank. A peer is all zero, and so looks new, until
      * peer_get_or_init() makes it known. */
@@ -475,10 +479,6 @@ peer_remove_control(struct peer *peer, struct control *control);
 /* Free the control frames that are not cut yet. */
 void
 peer_clear_controls(struct peer *peer);
-/* Returns the header of flow's next frame, without what depends on its
- * payload. */
-struct frame
-send_request_frame(const struct send_request *flow);
 /* Let frames of flow be cut after those of other flows, or before those whose
  * data has long been ready if flow forwards data. */
 void
@@ -656,10 +656,14 @@ void
 peer_lose_corrupted(struct peer *peer);
 void
 peer_lose_protocol_error(struct peer *peer, const char *what);
-/* Lose peer because this rank has no memory, as why says. TRANSPORT_NO_MEMORY
- * is reported first. */
+/* Lose peer because this rank has "no memory for ...", as why says.
+ * TRANSPORT_NO_MEMORY is reported first. */
 void
 peer_lose_no_memory(struct peer *peer, const char *why);
+/* The same because the poller cannot watch peer, as this thread's last error
+ * says. The next write loses peer, if it is connected. */
+void
+peer_lose_unwatched(struct peer *peer);
 
 /* tcp/receive.c */
 
@@ -678,6 +682,9 @@ peer_on_stream_end(struct peer *peer, int error);
  * Returns whether anything moved. */
 bool
 peer_read(struct peer *peer);
+/* Use the frames that the inline path has read and left. */
+void
+peer_use_read_ahead(struct peer *peer);
 
 /* shm/progress.c */
 

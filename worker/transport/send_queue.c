@@ -103,25 +103,6 @@ peer_clear_controls(struct peer *peer)
         peer_remove_control(peer, TAILQ_FIRST(&peer->send.controls));
 }
 
-struct frame
-send_request_frame(const struct send_request *flow)
-{
-    return (struct frame){
-        .kind =
-            flow->key.kind == FLOW_MESSAGE ? FRAME_MESSAGE : FRAME_COLLECTIVE,
-        .flags = flow->label->flags | (flow->label->tensor ? FRAME_TENSOR : 0),
-        .epoch = flow->label->epoch,
-        .comm = flow->key.comm,
-        .op = flow->key.op,
-        .signature = flow->label->signature,
-        .tag = flow->label->tag,
-        .step = flow->key.step,
-        .offset = flow->framed,
-        .total = flow->total,
-        .call = flow->label->call,
-    };
-}
-
 /* Queue flow before the others, since it has waited longer. */
 static void
 end_rendezvous_pending(struct peer *peer, struct send_request *flow)

@@ -118,7 +118,7 @@ transport_add_shm_connection(struct transport *transport,
         socket_close(fd);
         segment_destroy(segment);
         tls_destroy(STEAL(peer->tls));
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
         return;
     }
     transport->n_connected++;
@@ -402,11 +402,30 @@ enum {
     SPIN_SOCKET_READS_MAX = 2,
 };
 
+/* Use what the inline path has read from sockets and left. */
+static void
+use_frames_ahead(struct transport *transport)
+{
+    struct peer *peer;
+
+    transport->has_frames_ahead = false;
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    {
+        if (!peer->segment)
+            peer_use_read_ahead(peer);
+    }
+}
+
 static bool
 drain_unexpected_of_requests(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
+
+    if (transport->has_frames_ahead) {
+        use_frames_ahead(transport);
+        has_moved = true;
+    }
 
     while ((flow = TAILQ_FIRST(&transport->drains))) {
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
@@ -566,6 +585,9 @@ transport_spin_once(struct transport *transport)
     bool has_moved = drain_unexpected_of_requests(transport);
 
     has_moved |= write_dirty_peers(transport);
+    /* A ring that was full is written here as soon as it has room. A socket
+     * that was full is left to transport_progress(), because only epoll says
+     * when it has room, and the caller asks it every few turns. */
     if (!TAILQ_EMPTY(&transport->shm_peers))
         has_moved |= transport->n_posted_any_source > 0
                          ? shm_peers_progress(transport)

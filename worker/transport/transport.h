@@ -84,8 +84,9 @@ enum transport_peer_event {
      * sent, unless the failure was noticed while something was being sent.
      * TRANSPORT_LOST follows. */
     TRANSPORT_CORRUPTED,
-    /* This rank has no memory for the connection. As with TRANSPORT_CORRUPTED,
-     * what the callback queues may still be sent. TRANSPORT_LOST follows. */
+    /* This rank has "no memory for ..." the connection, or no watch of it, as
+     * why says. As with TRANSPORT_CORRUPTED, what the callback queues may still
+     * be sent. TRANSPORT_LOST follows. */
     TRANSPORT_NO_MEMORY,
     TRANSPORT_LOST, /* the connection is gone */
 };
@@ -284,12 +285,19 @@ transport_receive_cancel(struct transport *transport,
                          struct recv_request *flow);
 
 /*
- * The inline path (transport/inline.c) completes a message now, or does nothing
- * and leaves it to an ordinary send or receive. It sends and receives without
- * opening flow, which the caller sets up as for transport_send() or
- * transport_receive(). Callbacks come as from transport_progress(), but only
- * on_bytes_sent() for flow, whose owner may be NULL.
+ * The inline path (transport/inline.c) completes a message, or a block of a
+ * collective, now, or does nothing and leaves it to an ordinary send or
+ * receive. It sends and receives without opening flow, which the caller sets up
+ * as for transport_send() or transport_receive(), with a place. Callbacks come
+ * as from transport_progress(), but only on_bytes_sent() for flow, whose owner
+ * may be NULL. Until the operation of a block runs, there must be no progress
+ * call, which would take its frames for surplus.
  */
+
+enum {
+    /* The largest block of a collective. Less than any codec is tried on. */
+    TRANSPORT_INLINE_BYTES_MAX = 960,
+};
 
 /* Send all of flow, if nothing is queued before it. What the kernel or the
  * ring has not taken is copied; out_has_unsent then says that
@@ -321,6 +329,13 @@ enum transport_inline_result {
 enum transport_inline_result
 transport_receive_inline(struct transport *transport,
                          struct recv_request *flow);
+
+/* Returns whether something is left of what came early for the operation of
+ * key, all of whose blocks are sent and received: another rank has called
+ * something else. */
+bool
+transport_has_unused_blocks(const struct transport *transport,
+                            const struct flow_key *key);
 
 /* Returns whether all bytes of flow have arrived, whether or not it has taken
  * them from the unexpected-message queue. */

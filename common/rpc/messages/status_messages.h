@@ -1,7 +1,7 @@
 /*
  * rpc/messages/status_messages.h - bodies of operators' requests
  *
- * Those of hoop.v1.Health/Check, Status/Jobs, Status/Job and
+ * Those of hoop.v1.Health/Check, Status/Jobs, Status/Job, Status/Why and
  * Rendezvous/Members.
  */
 
@@ -106,6 +106,96 @@ MESSAGE(job_member,
         OPTIONAL(1),
         FIELD(given_up_revision))
 
+/* In place of a rank: there is none. */
+#define STATUS_RANK_NONE UINT32_MAX
+/* In place of a time. */
+#define STATUS_TIME_UNKNOWN UINT64_MAX
+
+/* What a rank that another one waits for has said of its own calls. */
+enum awaited_doing {
+    AWAITED_UNKNOWN = 0,
+    AWAITED_HAS_CALLED = 1,
+    AWAITED_IN_OTHER_CALL = 2,
+    AWAITED_IN_NO_CALL = 3,
+};
+
+/* Whether a rank hears another one that it waits for. */
+enum awaited_sign {
+    AWAITED_SIGN_UNKNOWN = 0,
+    AWAITED_LIVES = 1,
+    AWAITED_IS_SILENT = 2, /* it answers no question whether it lives */
+};
+
+/* A process, as it or another one on its host sees it. */
+struct rank_process {
+    uint32_t rank;
+    uint32_t state; /* the letter of /proc: R S D T Z, X: it has ended, or 0:
+                       not known */
+    char where[LIMIT_NAME]; /* S or D: the system call in which it sleeps, or
+                               "" */
+    uint64_t swapped_kib;
+};
+MESSAGE(rank_process,
+        FIELD(rank),
+        FIELD(state),
+        FIELD(where),
+        FIELD(swapped_kib))
+
+/* For how long a rank waited for another one in the last minute. */
+struct rank_wait {
+    uint32_t rank;
+    uint64_t wait_ms;
+};
+MESSAGE(rank_wait, FIELD(rank), FIELD(wait_ms))
+
+/* A rank that is heard, for it has asked. */
+struct rank_asker {
+    uint32_t rank;
+    uint64_t age_ms; /* since its last question */
+};
+MESSAGE(rank_asker, FIELD(rank), FIELD(age_ms))
+
+/* What programs that explain a job know of a rank beyond the texts of
+ * rank_activity, as the rank reports it. */
+struct activity_details {
+    uint64_t communicator_id; /* of the call */
+    uint32_t awaited_rank;    /* in the world; STATUS_RANK_NONE: none */
+    uint32_t awaited_doing;   /* enum awaited_doing */
+    uint32_t awaited_sign;    /* enum awaited_sign */
+    char awaited_call[LIMIT_REPORT_REASON]; /* the other call, or "" */
+    uint64_t awaited_silence_ms; /* since its last byte; STATUS_TIME_UNKNOWN */
+    uint64_t n_done_bytes;       /* moved between the two ranks */
+    uint64_t n_bytes;            /* to move between them */
+    char finished[LIMIT_REPORT_REASON]; /* the last finished collectives of
+                                           some communicators */
+    char failure[LIMIT_ERROR_TEXT]; /* text of the last failed call, or "" */
+    uint32_t failure_status;        /* enum hoop_status */
+    size_t n_processes;
+    struct rank_process *processes; /* the rank's own first */
+    size_t n_waits;
+    struct rank_wait *waits; /* those waited for longest */
+    size_t n_askers;
+    struct rank_asker *askers; /* who asked it for a sign of life lately */
+};
+MESSAGE(activity_details,
+        FIELD(communicator_id),
+        FIELD(awaited_rank),
+        FIELD(awaited_doing),
+        FIELD(awaited_sign),
+        FIELD(awaited_call),
+        FIELD(awaited_silence_ms),
+        FIELD(n_done_bytes),
+        FIELD(n_bytes),
+        FIELD(finished),
+        FIELD(failure),
+        FIELD(failure_status),
+        FIELD_STRUCTS(processes,
+                      n_processes,
+                      rank_process,
+                      LIMIT_ACTIVITY_PROCESSES),
+        FIELD_STRUCTS(waits, n_waits, rank_wait, LIMIT_ACTIVITY_WAITS),
+        FIELD_STRUCTS(askers, n_askers, rank_asker, LIMIT_ACTIVITY_ASKERS))
+
 /* Which call a rank is in, as the rank reports it. */
 struct rank_activity {
     char silence
@@ -121,6 +211,12 @@ struct rank_activity {
     uint64_t number;  /* number of the call, as in its text; 0: none */
     uint64_t age_ms;  /* time since the call began */
     uint32_t n_calls; /* calls that wait, including this one */
+    /* The rest is not sent by older ranks and coordinators. The coordinator
+     * fills in the first two. */
+    uint64_t last_sign_ms;       /* since the rank's last renewal */
+    uint64_t missing_rank;       /* the call is the coordinator's, which waits
+                                    for this rank; STATUS_RANK_NONE: none */
+    struct message_span details; /* an encoded activity_details, or empty */
 };
 MESSAGE(rank_activity,
         FIELD(silence),
@@ -129,7 +225,11 @@ MESSAGE(rank_activity,
         FIELD(waits_for),
         FIELD(number),
         FIELD(age_ms),
-        FIELD(n_calls))
+        FIELD(n_calls),
+        OPTIONAL(3),
+        FIELD_OR(last_sign_ms, STATUS_TIME_UNKNOWN),
+        FIELD_OR(missing_rank, STATUS_RANK_NONE),
+        FIELD_BIN(details, LIMIT_ACTIVITY_DETAILS))
 
 /* What a rank has done since it joined, see base/rank_totals.h. */
 MESSAGE(rank_totals,
@@ -198,5 +298,80 @@ MESSAGE(
     FIELD_STRUCTS_PARALLEL(activities, n_members, rank_activity, LIMIT_RANKS),
     OPTIONAL(1),
     FIELD_STRUCTS_PARALLEL(totals, n_members, rank_totals, LIMIT_RANKS))
+
+/* What is known of a member beyond its call, put together from what all ranks
+ * have told. */
+struct why_rank {
+    uint64_t last_sign_ms; /* since its last renewal; STATUS_TIME_UNKNOWN */
+    uint32_t is_setup;     /* nonzero: its call waits in the coordinator */
+    uint64_t communicator_id;
+    uint32_t awaited_rank; /* as in activity_details, with the next six */
+    uint32_t awaited_doing;
+    uint32_t awaited_sign;
+    char awaited_call[LIMIT_REPORT_REASON];
+    uint64_t awaited_silence_ms;
+    uint32_t awaited_hears; /* enum awaited_sign: whether that rank hears this
+                               one */
+    uint64_t n_done_bytes;
+    uint64_t n_bytes;
+    char finished[LIMIT_REPORT_REASON];
+    char failure[LIMIT_ERROR_TEXT];
+    uint32_t failure_status;
+    uint32_t process_state; /* as in rank_process, with the next two */
+    char where[LIMIT_NAME];
+    uint64_t swapped_kib;
+    uint64_t held_up_ms;    /* for how long the next rank waited for it in the
+                              last minute */
+    uint32_t held_up_rank;  /* STATUS_RANK_NONE: none */
+    uint64_t lost_revision; /* of the change in which it was lost; 0: it is
+                               not */
+};
+MESSAGE(why_rank,
+        FIELD(last_sign_ms),
+        FIELD(is_setup),
+        FIELD(communicator_id),
+        FIELD(awaited_rank),
+        FIELD(awaited_doing),
+        FIELD(awaited_sign),
+        FIELD(awaited_call),
+        FIELD(awaited_silence_ms),
+        FIELD(awaited_hears),
+        FIELD(n_done_bytes),
+        FIELD(n_bytes),
+        FIELD(finished),
+        FIELD(failure),
+        FIELD(failure_status),
+        FIELD(process_state),
+        FIELD(where),
+        FIELD(swapped_kib),
+        FIELD(held_up_ms),
+        FIELD(held_up_rank),
+        FIELD(lost_revision))
+
+/* Why: the job is in the metadata, and the request has no body. */
+struct why_reply {
+    char kind[LIMIT_NAME];           /* "stopped", "moving", ... */
+    char sentence[LIMIT_ERROR_TEXT]; /* what holds the job up */
+    char advice[LIMIT_ERROR_TEXT];   /* what to look at next, or "" */
+    uint32_t is_held_up;             /* nonzero: something holds the job up */
+    size_t n_culprits;
+    uint32_t *culprits; /* ranks */
+    /* With activities, but without their details, if the ranks could be
+     * asked. */
+    struct job_reply job;
+    size_t n_ranks;
+    struct why_rank *ranks; /* [n_ranks], of the members of job */
+    size_t n_order;
+    uint32_t *order; /* places in job.members, the furthest behind first */
+};
+MESSAGE(why_reply,
+        FIELD(kind),
+        FIELD(sentence),
+        FIELD(advice),
+        FIELD(is_held_up),
+        FIELD_VALUES(culprits, n_culprits, LIMIT_WHY_CULPRITS),
+        FIELD_STRUCT(job, job_reply),
+        FIELD_STRUCTS(ranks, n_ranks, why_rank, LIMIT_RANKS),
+        FIELD_VALUES(order, n_order, LIMIT_RANKS))
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * tests/fault/coordinator/coordinator_away_test.c - what a job can do without
- * its coordinator
+ * tests/fault/coordinator/coordinator_away_test.c - a stopped hoopd
  *
- * hoopd is stopped: it takes connections, and says nothing. What is between the
- * ranks goes on as ever, verdicts too; what only the coordinator can decide
- * waits for it, to its deadline, and nobody decides in its place.
+ * The stopped hoopd accepts connections and says nothing. What the ranks do
+ * among themselves goes on, and that includes finding out who is lost. What
+ * only the coordinator can decide waits for it until the deadline, and no rank
+ * decides in its place.
  */
 
 #include <signal.h>
@@ -21,20 +21,20 @@ enum {
     WORKERS = 3,
     SURVIVORS = WORKERS - 1,
     COUNT = 5000,
-    /* Of what waits for the coordinator in vain; the ranks must have agreed
-     * before, also on a busy machine. */
+    /* This is the timeout of calls that wait for the coordinator in vain.
+     * Before it passes, the ranks must have agreed, also on a busy machine. */
     SHORT_MS = 1500,
     TRIES = 5,
 
-    /* Of the room. */
-    PLACE_AWAY = 0, /* hoopd is stopped */
-    PLACE_DONE = 1, /* how many have found out what they cannot do */
+    /* These are places in the room. */
+    PLACE_AWAY = 0, /* whether hoopd is stopped */
+    PLACE_DONE = 1, /* how many have found out what fails without hoopd */
     PLACE_BACK = 2,
-    PLACE_HERE = 3, /* how many are through with what all do */
-    PLACE_TOLD = 4, /* and behind it: by rank, what they were told */
+    PLACE_HERE = 3, /* how many have reached the point where hoopd stops */
+    PLACE_TOLD = 4, /* the first of one place per rank: what it was told */
 };
 
-/* Rank 0 does it when all are here, the others know. */
+/* Rank 0 stops hoopd when all ranks are here; the others learn of it. */
 static void
 coordinator_stop(const struct worker *worker)
 {
@@ -59,7 +59,7 @@ coordinator_go_on(const struct worker *worker, uint32_t n_workers)
     room_await(worker, PLACE_BACK);
 }
 
-/* A test that fails leaves it stopped. */
+/* Runs the body, and lets hoopd go on even if the body has failed. */
 static uint32_t
 run(worker_fn *body, uint64_t *out_room)
 {
@@ -123,7 +123,8 @@ only_what_needs_it_waits_for_the_coordinator(void **state)
     assert_int_equal(run(away_body, NULL), 0);
 }
 
-/* Who is lost, and of what. Whoever reports it may differ. */
+/* Stores which rank is lost and why. The reporter, which may differ, is left
+ * out. */
 static int
 verdict_tell(const struct worker *worker)
 {
@@ -153,13 +154,13 @@ death_body(const struct worker *worker)
     WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
     WORKER_CHECK(verdict_tell(worker) == 0);
 
-    /* All that are left agree: it is not enough. */
+    /* All survivors agree, but that is not enough without the coordinator. */
     hoop_comm_set_timeout(world, SHORT_MS);
     WORKER_CHECK(hoop_comm_shrink(world, &rest) != HOOP_OK);
     WORKER_CHECK(strstr(hoop_error_text(), "coordinator"));
     hoop_comm_set_timeout(world, 0);
     coordinator_go_on(worker, SURVIVORS);
-    /* What it hears first are the calls that were given up. */
+    /* The first answers may be about the calls that have timed out. */
     for (int i = 0; i < TRIES && !rest; i++)
         status = hoop_comm_shrink(world, &rest);
     WORKER_CHECK(status == HOOP_OK);
@@ -180,18 +181,18 @@ death_without_a_coordinator_is_told_alike_and_decided_by_nobody(void **state)
 }
 
 /*
- * Whose deadline ends a call, and that it says so.
+ * A call ends at the nearest deadline, and its error says whose that was.
  *
- * A wait allows so much, the communicator so much, the session so much; what
- * is nearest counts. Rank 1 calls nothing of what rank 0 waits for.
+ * The wait, the communicator and the session each set a deadline. Rank 1 makes
+ * none of the calls that rank 0 waits for.
  */
 
 enum {
     DEADLINES_SHORT_MS =
-        1200, /* a busy machine must look at it before its end */
+        1200, /* A busy machine must check the wait before this is over. */
     LONG_MS = 30000,
 
-    /* Of the room. */
+    /* This is a place in the room. */
     PLACE_OVER = 0,
 };
 
@@ -207,7 +208,7 @@ deadlines_meet(hoop_comm_t *world)
     hoop_op_t *op = NULL;
     int32_t value = 0;
 
-    /* A communicator cannot allow more than the session. */
+    /* The communicator's timeout cannot exceed that of the session. */
     hoop_comm_set_timeout(world, LONG_MS);
     WORKER_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 1, world, NULL) ==
                  HOOP_E_TIMEOUT);

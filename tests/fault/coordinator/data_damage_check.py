@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/coordinator/data_damage_check.py - a coordinator whose data are damaged
 
-data_damage_check.py HOOPD: a hoopd with --data-dir has written keys of three jobs.
-With damaged copies of its file hoopd, and a standby that takes over, serve exactly
-what was written or refuse to start with one line that names the file and what to
-do; --data-repair makes data with which it starts again, of records that are
-right, and keeps the damaged file. Data that are cut short while hoopd uses them
-end it with a line that says so.
+data_damage_check.py HOOPD: a hoopd with --data-dir writes keys of three jobs.
+With a damaged copy of its file hoopd, or a standby that takes over, serves
+exactly what was written, or refuses to start with one line that names the file
+and the remedy. --data-repair keeps the damaged file and makes data of correct
+records, with which hoopd starts again. If the file is cut short while hoopd
+uses it, hoopd ends with a line that says so.
 """
 
 import os
@@ -29,7 +29,7 @@ NOT_FOUND = 5
 
 
 class Data:
-    """A folder of hoopd's, and one hoopd at a time."""
+    """This has a data folder, and at most one running hoopd that uses it."""
 
     def __init__(self, hoopd, folder):
         self.hoopd = hoopd
@@ -52,7 +52,7 @@ class Data:
         return None if self.program.popen.poll() is not None else address
 
     def put(self, data):
-        """The file is this, and the folder as after kill -9."""
+        """Replace the file, and leave the folder as it is after kill -9."""
         shutil.rmtree(self.data)
         os.mkdir(self.data)
         with open(self.file, 'wb', opener=lambda path, how: os.open(
@@ -88,7 +88,8 @@ def fill(data):
 
 
 def records_check(address, is_whole):
-    """How many keys are there; each is as it was written last."""
+    """Return how many keys exist. Each must have the value that was written
+    last."""
     n_found = 0
     for job in JOBS:
         client = Client(address, job=job)
@@ -127,7 +128,8 @@ def damage(sound, kind, chance):
 
 
 def refusal_check(data):
-    """One line, that a user can act on."""
+    """Check that hoopd refused to start with one line that a user can act
+    on."""
     if data.program.code() != 1:
         raise Wrong(f'hoopd ends with {data.program.popen.returncode}: '
                     + data.program.text())
@@ -161,7 +163,8 @@ def variants_check(data, sound):
 
 
 def repair_check(data, broken):
-    """Whether hoopd starts again; where nothing can be read, it says so."""
+    """Return whether hoopd starts after a repair. If the repair is impossible,
+    it must say so and leave the file as it is."""
     done = data.repair()
     if done.returncode != 0:
         if 'cannot repair' not in done.stderr or data.read() != broken:
@@ -183,7 +186,7 @@ def repair_check(data, broken):
 
 
 def standby_check(data, sound):
-    """The data are damaged while a standby waits: it refuses, too."""
+    """Check that a standby refuses data that were damaged while it waited."""
     data.put(sound)
     data.start()
     first = data.program
@@ -218,7 +221,7 @@ def repair_refusals_check(data, sound):
 
 
 def use_check(data, sound):
-    """It is cut short in use: a change cannot be written, and none is told."""
+    """Cut the file short while hoopd uses it. No change may be acknowledged."""
     data.put(sound)
     address = data.start()
     os.truncate(data.file, 2 * PAGE)
@@ -240,7 +243,7 @@ def use_check(data, sound):
 
 
 def check(programs, folder):
-    """All of it, one after the other."""
+    """Run all checks, one after the other."""
     data = Data(programs[0], folder)
     try:
         sound = fill(data)

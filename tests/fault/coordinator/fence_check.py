@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/coordinator/fence_check.py - two coordinators on one folder, whose locks fail
 
-fence_check.py HOOPD LOCKS_OFF: a hoopd uses a folder whose lock then does not hold:
-the file is removed, or replaced, or every lock is granted (the preloaded library
-LOCKS_OFF; also to a standby). A second hoopd takes over. The first must acknowledge
-nothing more and end with a line and status 0, upon which nobody starts it again,
-when it writes and when it is idle, and nothing that either acknowledged may be lost.
+fence_check.py HOOPD LOCKS_OFF: a hoopd uses a folder, and its lock then fails:
+the lock file is removed or replaced, or the preloaded library LOCKS_OFF grants
+every lock, once to a standby too. A second hoopd takes over. The first hoopd
+must acknowledge nothing more, whether it writes or is idle. It must end with a
+line and with status 0, so that no supervisor starts it again. Nothing that
+either of them acknowledged may be lost.
 """
 
 import os
@@ -90,7 +91,7 @@ def case(path, folder, defeat, is_idle, more, **environment):
 
 
 def check(programs, folder):
-    """Every way in which the lock fails."""
+    """Run the case of each way in which the lock fails."""
     path, shim = programs
     off = {'LD_PRELOAD': shim}
     for i, (defeat, is_idle, more, environment) in enumerate((

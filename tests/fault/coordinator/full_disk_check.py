@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/coordinator/full_disk_check.py - a coordinator whose disk is full
 
-full_disk_check.py HOOPD: a hoopd with --data-dir may not make its file larger,
-as on a full disk. What is written to the store then is not acknowledged, up to
-a bound, and refused beyond it, at once and in plain words; reads are answered, one
-line of the log and a metric speak of the disk, and /readyz says no. When
-there is room again, all that waited is acknowledged, what was refused can be
-asked for again, and a hoopd that is started anew has everything.
+full_disk_check.py HOOPD: a hoopd with --data-dir cannot make its file larger,
+as on a full disk. Writes to the store then wait, up to a bound; hoopd refuses
+further writes at once and says why. Reads are answered, the log has one line
+about the disk, a metric shows it, and /readyz says no. When there is room
+again, hoopd acknowledges the writes that waited and accepts those that it
+refused. A hoopd that is started afterwards has everything.
 """
 
 import os
@@ -23,7 +23,7 @@ from control_client import Client, Reader, Refused, VERSION, pack
 from programs import Program, Wrong, await_true, free_addresses
 
 VALUE = 1 << 20
-WRITES = 72  # 64 MiB may wait
+WRITES = 72  # hoopd lets 64 MiB wait.
 EXHAUSTED = 8
 JOIN = [1, 1, 0, 1, 0, 0, 0, 1, 'h', 'h', '127.0.0.1:1']
 
@@ -65,7 +65,8 @@ class Hoopd:
 
 
 class Writes:
-    """Many Store/Set of one connection, unanswered at first."""
+    """This sends many Store/Set requests on one connection, and reads the
+    answers later."""
 
     def __init__(self, hoopd):
         self.client = Client(hoopd.address)
@@ -89,7 +90,7 @@ class Writes:
 
 
 def writes_are_bounded(hoopd):
-    """The numbers of the refused ones; the others wait."""
+    """Return the numbers of the refused writes; the others wait."""
     writes = Writes(hoopd)
     for number in range(1, WRITES + 1):
         writes.send(number)
@@ -143,7 +144,8 @@ def disk_metric(hoopd):
 
 
 def reads_are_answered(hoopd):
-    """All kinds, one that waits for a key included, each within 5 s."""
+    """Check that every kind of read, also one that waits, is answered
+    within five seconds."""
     client = Client(hoopd.address, patience_s=5)
     began = time.monotonic()
     if client.get('small') != b'v':

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """tests/fault/coordinator/hoopd_limits_check.py - what others can make hoopd hold is bounded
 
-hoopd_limits_check.py HOOPD [SECONDS]: a hoopd with a token, and loads that come near its limits,
-each against a hoopd of its own. Strangers take all of its descriptors, at 64 and
-at 1024; an operator parks 1,000 watches whose bodies are as large as a message may
-be, and so does a worker; strangers, and workers, send the beginning of messages and
-no more; a worker asks for more than it reads; replies to 100,000 clients are kept;
-jobs have groups and requests that wait; 10,000 connections; and most of these at
-once, for so many SECONDS (4). Each time hoopd's memory stays under a bound, an
-honest client is answered, and so is /healthz.
+hoopd_limits_check.py HOOPD [SECONDS]: each load comes near a limit of a hoopd
+of its own, which has a token. Strangers take all of its descriptors, 64 and
+then 1024. An operator, and then a worker, parks 1,000 watches whose bodies have
+the size of the largest message. Strangers and workers send only the beginnings
+of messages. A worker asks for more than it reads. hoopd keeps replies for
+100,000 clients. Jobs have groups and waiting requests. There are 10,000
+connections. Last, most of these happen at once for SECONDS (default 4). Each
+time hoopd's memory must stay below a bound, and hoopd must answer an honest
+client and /healthz.
 """
 
 import os
@@ -30,23 +31,24 @@ TOKEN = 'a secret of all jobs'
 INCARNATION = 77
 JOIN = [INCARNATION, 1, 0, 1, 0, 0, 0, 1, 'h', 'h', '127.0.0.1:1']
 EXHAUSTED = 8
-MESSAGE = 4 * 1024 * 1024  # docs/rpc.md
+MESSAGE = 4 * 1024 * 1024  # the largest message of docs/rpc.md
 SMALL = 64 * 1024
 MIB = 1024 * 1024
 WATCHES = 1000
 HEALTH_S = 1
-QUEUE = 3000  # at 64 descriptors: more than 60 times as many
+QUEUE = 3000  # more than 60 times the 64 descriptors
 QUEUE_S = 30
 JOBS, JOB_GROUPS, JOB_WAITS = 200, 10, 10
-SLACK = 16 * MIB  # connections, kept replies, and what the allocator adds
-CPU_MAX = 0.5  # of a processor, while strangers hold all descriptors
+SLACK = 16 * MIB  # for connections, kept replies and overhead of malloc
+CPU_MAX = 0.5  # of one processor, while strangers hold all descriptors
 LOG_LINES_MAX = 60  # in the same time
-AT_ONCE = 256  # requests that wait for their replies
+AT_ONCE = 256  # how many requests wait for replies at a time
 SECONDS = 4
 
 
 class Coordinator:
-    """hoopd, with so many descriptors, and a world of one that has a key."""
+    """This is a hoopd with n_files descriptors, and a job of one rank that has
+    set a key."""
 
     def __init__(self, hoopd, folder, name, n_files=None):
         self.places = free_addresses(2)
@@ -81,7 +83,7 @@ class Coordinator:
         return Client(self.address, 'default', token)
 
     def figure(self, name):
-        """Of /metrics."""
+        """Return the value of a metric of /metrics."""
         page = urllib.request.Request(
             'http://%s:%d/metrics' % self.places[1],
             headers={'Authorization': 'Bearer ' + self.metrics})
@@ -102,7 +104,8 @@ class Coordinator:
         return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
     def serves(self):
-        """hoopd lives, and somebody honest is answered: in what time."""
+        """Check that hoopd runs and answers an honest client. Return how long
+        it took."""
         if self.program.popen.poll() is not None:
             raise Wrong('hoopd has ended:\n' + self.program.text())
         began = time.monotonic()
@@ -126,7 +129,7 @@ class Coordinator:
         return taken
 
     def below(self, what, n_bytes):
-        """It serves, and holds no more than that."""
+        """Check that hoopd answers and holds no more than n_bytes."""
         taken, rss = self.serves(), self.rss()
         health = self.is_healthy()
         print(f'{what}: {rss / MIB:.0f} MiB, an honest client was answered in '
@@ -186,8 +189,8 @@ def strangers_hold_all_descriptors(hoopd, folder, n_files, n_strangers):
 
 
 def silence_costs_no_time(hoopd, folder):
-    """Whoever speaks at once does not wait for a second for each time that those
-    who were there before, and say nothing, fill the descriptors."""
+    """A client that speaks at once must not wait a second for each time that
+    earlier, silent connections fill the descriptors."""
     coordinator = Coordinator(hoopd, folder, 'queue', 64)
     strangers = [dial(coordinator.places[0]) for _ in range(QUEUE)]
     taken_s = coordinator.serves()
@@ -201,8 +204,8 @@ def silence_costs_no_time(hoopd, folder):
 
 
 def parks_watches(coordinator, token, method, fields, n_watches=WATCHES):
-    """Watches that each fill a message, over ten connections: what became of
-    them, as {status or None: how many}."""
+    """Send watches that each fill a message, over ten connections. Return how
+    many got each status; None stands for no reply."""
     body = pack(fields + [bytes(MESSAGE - 8192)])
     clients = [connected(coordinator, token) for _ in range(10)]
     for number in range(n_watches):
@@ -210,7 +213,7 @@ def parks_watches(coordinator, token, method, fields, n_watches=WATCHES):
         client.link.sendall(frame(client, 1000 + number, method, body))
     statuses = {}
     for client in clients:
-        # Behind all of them, on the same connection.
+        # This request follows all watches of the same connection.
         client.link.sendall(frame(client, 5000, 'Health/Check', pack([''])))
         while True:
             reply = reply_read(client)
@@ -252,7 +255,7 @@ def watches_are_bounded(hoopd, folder):
 
 
 def beginnings_are_bounded(hoopd, folder):
-    """Messages of which the end does not come."""
+    """Send the beginnings of messages whose ends never come."""
     coordinator = Coordinator(hoopd, folder, 'beginnings')
     strangers = []
     for _ in range(2000):
@@ -273,7 +276,8 @@ def beginnings_are_bounded(hoopd, folder):
 
 
 def asks_before_it_reads(coordinator, n_replies, between):
-    """Replies of a MiB each; between what is asked and what is read."""
+    """Ask for replies of 1 MiB each. Call between() before the first is
+    read."""
     client = connected(coordinator)
     for number in range(1, n_replies + 1):
         client.link.sendall(frame(client, number, 'Store/Get',
@@ -286,7 +290,7 @@ def asks_before_it_reads(coordinator, n_replies, between):
 
 
 def unread_replies_are_bounded(hoopd, folder):
-    """It asks for 600 MiB before it reads anything; then gets all of it."""
+    """A client asks for 600 MiB before it reads. It must then get all of it."""
     coordinator = Coordinator(hoopd, folder, 'unread')
     before = coordinator.rss()
     asks_before_it_reads(coordinator, 600, lambda: coordinator.below(
@@ -295,8 +299,8 @@ def unread_replies_are_bounded(hoopd, folder):
 
 
 def kept_replies_are_bounded(hoopd, folder, n_clients):
-    """Each request is of a client of its own, so that what a client and a reply
-    take besides counts for most; hoopd keeps 64 MiB of them."""
+    """Send each request as a client of its own, so that the overhead per client
+    and reply counts for most. hoopd keeps 64 MiB of replies."""
     coordinator = Coordinator(hoopd, folder, 'kept')
     coordinator.client().set('small', bytes(450))
     before = coordinator.rss()
@@ -318,8 +322,9 @@ def kept_replies_are_bounded(hoopd, folder, n_clients):
 
 
 def parks_and_leaves(coordinator, revision):
-    """Few enough that the share of all workers (384 MiB) has room for those that
-    hoopd has still to find gone, and for others' replies."""
+    """Park few watches and leave. The share of all workers (384 MiB) then still
+    has room for watches whose clients hoopd has yet to find gone, and for
+    replies to others."""
     clients, _ = parks_watches(coordinator, TOKEN, 'Store/Watch',
                                ['p', False, revision], 20)
     for client in clients:
@@ -327,8 +332,8 @@ def parks_and_leaves(coordinator, revision):
 
 
 def all_at_once(hoopd, folder, n_seconds):
-    """Strangers without end at both ports, watches that are as large as they may be,
-    replies that are asked for before they are read."""
+    """Load hoopd with endless strangers at both ports, with watches of the
+    largest size and with replies that are read late."""
     coordinator = Coordinator(hoopd, folder, 'all')
     asker = coordinator.client()
     revision = asker.call('Store/Get', [['large']])[0]
@@ -367,8 +372,8 @@ def all_at_once(hoopd, folder, n_seconds):
 
 
 def job_begin(coordinator, name):
-    """A world of one with groups, and requests that wait for many short keys: its
-    client, and its epoch."""
+    """Begin a job of one rank, with groups and with requests that wait for many
+    short keys. Return its client and its epoch."""
     client = Client(coordinator.address, name, TOKEN)
     epoch = client.call('Rendezvous/Join', JOIN)[0]
     for number in range(JOB_GROUPS):
@@ -380,8 +385,8 @@ def job_begin(coordinator, name):
 
 
 def jobs_are_counted(hoopd, folder):
-    """What hoopd says that it has allocated for jobs, and holds for their
-    connections, is what it has grown by; and all of it is given back."""
+    """What hoopd counts as allocated for jobs, and as held for their
+    connections, must account for its growth. All of it must be given back."""
     coordinator = Coordinator(hoopd, folder, 'jobs')
     before, jobs_before = coordinator.rss(), coordinator.figure('hoop_job_bytes')
     n_waits = coordinator.figure('hoop_requests_parked') + JOBS * JOB_WAITS
@@ -394,7 +399,7 @@ def jobs_are_counted(hoopd, folder):
     print(f'{JOBS} jobs: {n_jobs / MIB:.1f} MiB are allocated for them and '
           f'{n_held / MIB:.1f} held for their connections, and hoopd grew by '
           f'{grown / MIB:.1f} MiB')
-    # Pointers to the keys, each of 8 bytes, and their texts, are the most of it.
+    # Most of it is the keys' texts and their pointers, 8 bytes each.
     if n_jobs < JOBS * JOB_WAITS * 1024 * 10:
         raise Wrong(f'only {n_jobs} bytes are charged')
     if grown > n_jobs + n_held + SLACK and not is_slow_build():
@@ -403,7 +408,7 @@ def jobs_are_counted(hoopd, folder):
         client.close()
         client.call('Rendezvous/Leave', [epoch, INCARNATION])
         client.close()
-    # What a job was goes when hoopd is asked the next time.
+    # hoopd frees an ended job at its next request.
     asker = coordinator.client()
     await_true('nothing is charged any more', lambda: asker.get('large') and
                coordinator.figure('hoop_job_bytes') == jobs_before)
@@ -426,7 +431,7 @@ def many_connections(hoopd, folder, n_connections):
 
 
 def check(hoopd, folder, n_seconds):
-    # As many as hoopd may have; this process has the other ends.
+    # hoopd may open so many descriptors, and this process holds the other ends.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     n_many = min(10000, hard - 1000) if not is_slow_build() else 500

@@ -1,7 +1,7 @@
 /*
  * tests/fault/coordinator/locks_off.c - a file system whose locks do not work
  *
- * To be preloaded: every lock is granted, and nobody is seen to hold one.
+ * Preload this library: every lock is granted, and no lock is seen as held.
  */
 
 #include <dlfcn.h>

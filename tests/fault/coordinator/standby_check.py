@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """tests/fault/coordinator/standby_check.py - a standby takes over
 
-standby_check.py HOOPD HOOPCTL STEADY: two hoopd on one folder of data, the
-second standing by; workers and a writer know both addresses. The first is
-killed with SIGKILL, then, as the new standby, started again; the second is
-stopped with SIGTERM. Nobody fails, and nothing that was acknowledged is lost.
+standby_check.py HOOPD HOOPCTL STEADY: two hoopd share a data folder, and the
+second stands by. Workers and a writer know both addresses. The first hoopd is
+killed with SIGKILL and started again as the new standby. Then the second is
+stopped with SIGTERM. No client may fail, and nothing that was acknowledged may
+be lost.
 """
 
 import os
@@ -26,7 +27,8 @@ MORE_SET = 10
 
 
 class Standby(Coordinator):
-    """One of two that share their data, and wait for each other."""
+    """This is one of two hoopd that share their data and wait for each
+    other."""
 
     def __init__(self, path, folder, name):
         super().__init__(path, folder, 'process')
@@ -46,13 +48,13 @@ class Standby(Coordinator):
                 return page.status == 200
         except urllib.error.HTTPError as error:
             self.reason = error.read().decode()
-            return False  # It listens, and says that it is not.
+            return False  # It listens, and says that it is not ready.
         except OSError:
             return None
 
 
 def take_over(former, heir, stop, n_clients):
-    """How long clients are without a coordinator."""
+    """Return how long the clients were without a coordinator."""
     began = time.monotonic()
     stop(former)
     await_true('the standby serves', heir.is_ready)
@@ -69,7 +71,7 @@ def terminate(coordinator):
 
 
 def acknowledged_await(writer):
-    """Some more of the writer's are, so that there is something to lose."""
+    """Wait for more acknowledged writes, so that something could be lost."""
     first = writer.n_set
     await_true(f'{MORE_SET} more writes are acknowledged',
                lambda: writer.error or writer.n_set >= first + MORE_SET)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """tests/fault/coordinator/wall_clock_check.py - the wall clock is set while hoopd is away
 
-wall_clock_check.py HOOPD CLOCK_AHEAD: a hoopd with --data-dir is killed between a
-change and its retry, and started again with its wall clock (the preloaded library
-CLOCK_AHEAD) set forward or back. The change must not be done twice, and a key
-with a lifetime must not vanish before its time.
+wall_clock_check.py HOOPD CLOCK_AHEAD: a hoopd with --data-dir is killed between
+a change and its retry. It is started again with a wall clock that the preloaded
+library CLOCK_AHEAD sets forward or back. The change must not be done twice, and
+a key with a lifetime must not vanish early.
 """
 
 import os
@@ -15,7 +15,8 @@ from control_client import Client, VERSION, pack
 from programs import Program, Wrong, check_main, free_addresses
 
 JOIN = [1, 1, 0, 1, 0, 0, 0, 1, 'h', 'h', '127.0.0.1:1']
-# More than the term of any reply here, less than 0, an hour, ten years.
+# The first is longer than any reply here is kept. The clock then goes back, and
+# at last forward by an hour and by ten years.
 AHEAD_S = (80, -80, 3600, 10 * 365 * 86400)
 
 
@@ -30,14 +31,14 @@ def hoopd_start(programs, folder, address, ahead_s):
 
 
 def retry(client, number):
-    """The counter that the first answer told, told again."""
+    """Send the first request for the counter again, and return the answer."""
     message = pack([VERSION, 'hoop.v1.Store/Add', client.name, number, 5000,
                     client.metadata, pack(['n', 1, 0])])
     return client.attempt(message, number)
 
 
 def check(programs, folder):
-    """Several restarts, each with another clock."""
+    """Restart hoopd several times, each time with another clock."""
     address = '%s:%d' % free_addresses(1)[0]
     hoopd = hoopd_start(programs, folder, address, 0)
     client = Client(address, patience_s=5)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """tests/fault/joins/absent_check.py - a rank ends before it has joined
 
-absent_check.py HOOPRUN STEADY: of four ranks under hooprun one ends, before it
-joins, in several ways and at several times, while the others wait for it in their
-joins. Each of these must end at once and say who has ended, and how; with a hoopd of
-its own or not, and with a job that needs fewer ranks none must.
+absent_check.py HOOPRUN STEADY: under hooprun one rank of four ends before it
+joins, in several ways and at several times, while the others wait in their
+joins. Each of these must end at once, and say which rank has ended and how. In
+a job that needs fewer ranks none of them must end.
 """
 
 import os
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..'))
 from programs import Wrong, check_main, environment_clean
 
 RANKS = 4
-LATEST_S = 10  # of a join that would else wait for 60 s
+LATEST_S = 10  # for a join that would otherwise wait for 60 s
 WAYS = (
     ('exit 0', '(exit code 0)'),
     ('sleep 0.5; exit 0', '(exit code 0)'),
@@ -37,7 +37,7 @@ def run(programs, folder, script, **environment):
 
 
 def check(programs, folder):
-    """Each rank in turn, each way in turn."""
+    """Let each rank end once, each in another way."""
     for absent, (way, how) in enumerate(WAYS):
         done, took_s = run(programs, folder,
                            f'if [ $HOOP_RANK = {absent} ]; then {way}; fi')

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """tests/fault/joins/join_again_check.py - workers that are killed are started again
 
-join_again_check.py HOOPD STEADY: leases are longer than this looks on, so that nothing
-happens because one has ended. Newcomers take the places of processes whose end they
-see at once, wait, and say for what, where they cannot see it, and fail at once where
-those live who have the places.
+join_again_check.py HOOPD STEADY: leases last longer than this check, so that
+nothing happens because one has ended. A newcomer takes the place of a process
+whose end it sees at once. Where it cannot see whether the members live, it
+waits and says for what. Where they live, it fails at once.
 """
 
 import os
@@ -20,12 +20,13 @@ from join_notice_check import Jobs, expect, expect_end
 from programs import Program, Wrong, await_true, check_main
 
 HOST = socket.gethostname()
-NO_PROCESS = 4194304  # more than the kernel gives
+NO_PROCESS = 4194304  # greater than any PID of the kernel
 FULL = 'job "{}" is full: 2 of 2 ranks have joined, epoch {} '
 
 
 class Restarts(Jobs):
-    """Workers reduce until they are told to stop, by a file for each job."""
+    """These jobs have workers that reduce until a file of their job stops
+    them."""
 
     def __init__(self, programs, folder):
         super().__init__(programs, folder)
@@ -50,7 +51,7 @@ class Restarts(Jobs):
         return worker
 
     def pair(self, job, **settings):
-        """Two that have formed a world; its epoch."""
+        """Start two workers that form a world. Return them and its epoch."""
         words = f'job "{job}" has formed: 2 ranks on 1 host, epoch '
         before = self.hoopd.text().count(words)
         workers = [self.join(job, HOOP_RANK=rank, **settings) for rank in '01']
@@ -70,7 +71,8 @@ def pid_of(worker):
 
 
 def check_all(jobs):
-    """The second ones are not reaped when the third ones come."""
+    """Kill both workers twice. The second pair is not reaped when the third
+    comes."""
     first, _ = jobs.pair('all')
     for worker in first:
         worker.kill()
@@ -84,7 +86,8 @@ def check_all(jobs):
 
 
 def check_one(jobs):
-    """Of the rank that lives the newcomer waits for the end."""
+    """Kill one worker. Its successor must wait until the other one has
+    ended."""
     (alive, dead), epoch = jobs.pair('one')
     alive.popen.send_signal(signal.SIGSTOP)
     dead.kill()
@@ -99,7 +102,7 @@ def check_one(jobs):
 
 
 def check_return(jobs):
-    """They die while no coordinator runs."""
+    """Kill both workers while no coordinator runs."""
     first, _ = jobs.pair('return')
     jobs.hoopd.kill()
     for worker in first:
@@ -118,7 +121,7 @@ def refusal(jobs, job, **settings):
 
 
 def check_living(jobs):
-    """Stopped processes live, as long as they wait for changes."""
+    """A stopped process counts as living if it waits for changes."""
     workers, epoch = jobs.pair('living')
     operator = Client(jobs.address, 'living', 'secret')
     await_true('both wait for changes',
@@ -139,15 +142,16 @@ def check_living(jobs):
 
 
 def elsewhere_join(client, rank):
-    """By who numbers processes in another way: that there is none of that number here
-    says nothing. The epoch."""
+    """Join as a worker whose host numbers processes separately, so that a
+    newcomer learns nothing from the absence of its PID here. Return the
+    epoch."""
     return client.call('Rendezvous/Join', [
         rank + 1, 1, rank, 2, 0, 0, 60000, NO_PROCESS + rank, 'other', '',
         '10.0.0.1:1', 0, 12345])[0]
 
 
 def check_elsewhere(jobs):
-    """Their connections are closed; nobody here can know more."""
+    """Close the connections of members whose processes no newcomer can see."""
     members = [Client(jobs.address, 'elsewhere', 'secret') for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         epoch, _ = pool.map(elsewhere_join, members, range(2))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/joins/join_notice_check.py - a join that waits says for whom
 
-join_notice_check.py HOOPD ARRIVAL STEADY [RESOLVER_AWAY]: joins that cannot end yet, of each kind. Each
-must say on standard error, word for word, what it waits for, and how long it may; and
-as soon as what it waits for has come it must end well. So must a member say whose
-coordinator stands still or is gone, and that it is back. All of it is awaited: how long
-a line takes to come is not looked at, only that it does not come before its time.
+join_notice_check.py HOOPD ARRIVAL STEADY [RESOLVER_AWAY]: joins of each kind
+cannot end yet. Each must say on standard error, word for word, what it waits
+for and how long it may wait, and must succeed as soon as that has come. A
+member must likewise report that its coordinator stands still or is gone, and
+that it is back. The check waits for every line: a line may be late, but must
+not come before its time.
 """
 
 import os
@@ -30,7 +31,7 @@ NO_SIZE = ('nobody has given a world size yet: set HOOP_WORLD_SIZE, or world_siz
 
 
 class Jobs:
-    """A hoopd and the workers of jobs there."""
+    """This has a hoopd and the workers of its jobs."""
 
     def __init__(self, programs, folder):
         self.programs = programs
@@ -65,7 +66,8 @@ class Jobs:
 
 
 def notices(worker, form=LINE):
-    """What it has said, and since when it had waited; whole lines alone."""
+    """Return each notice in the worker's whole lines, and since when it had
+    waited."""
     text = worker.text()
     lines = text[:text.rfind('\n') + 1].splitlines()
     found = [form.match(line) for line in lines if ' wait: ' in line]
@@ -87,7 +89,8 @@ def expect_end(*workers):
 
 
 def check_coordinator(jobs):
-    """None listens; it comes, stands still, is killed, and comes again."""
+    """The coordinator does not listen, then comes, stands still, is killed, and
+    comes again."""
     refused = (f'waiting for hoopd at {jobs.address}: cannot connect: '
                'Connection refused; start hoopd there, listening on that '
                'address')
@@ -109,8 +112,8 @@ def check_coordinator(jobs):
 
 
 def check_name(jobs):
-    """A name that does not exist ends a join; that of a resolver which does not
-    answer for now is looked up again."""
+    """A name that does not exist ends a join. If the resolver does not answer,
+    the name is looked up again."""
     unknown = jobs.join('named', HOOP_COORDINATOR='no-such-host.invalid:7',
                         HOOP_WORLD_SIZE='1', LD_PRELOAD=sys.argv[4])
     text = ("cannot join job 'named' at no-such-host.invalid:7: cannot resolve "
@@ -158,7 +161,7 @@ def check_size(jobs):
 
 
 def check_silence(jobs):
-    """Until it fails, or ends well."""
+    """Without notices a join waits silently until it fails or succeeds."""
     for setting in ({'HOOP_LOG': 'off'}, {'HOOP_LOG': 'error'},
                     {'HOOP_WAIT_NOTICE': '0'}):
         worker = jobs.join('silent', HOOP_WORLD_SIZE='2', HOOP_JOIN_TIMEOUT='1',
@@ -168,19 +171,20 @@ def check_silence(jobs):
 
 
 def check_pauses(jobs):
-    """As it is set by default."""
+    """The default pauses between notices hold."""
     worker = jobs.join('pauses', HOOP_WORLD_SIZE='2', HOOP_WAIT_NOTICE='')
     since = await_true('two notices', lambda: (
         lambda found: found if len(found) >= 2 else None)(
             [since for _, since in notices(worker)]))
-    # Both are rounded.
+    # Both times are rounded.
     if since[0] < 0.9 or since[1] < since[0] + 1.8:
         raise Wrong(f'notices after {since} s')
     expect_end(worker, jobs.join('pauses'))
 
 
 def check_member(jobs):
-    """The coordinator of a job that runs stands still, is killed, and comes back."""
+    """The coordinator of a running job stands still, is killed, and comes
+    back."""
     at = f'hoopd at {jobs.address}'
     goes_on = '; collectives and messages go on, what asks the coordinator waits'
     data = ('--data-dir', f'{jobs.folder}/data', '--lease', '15')
@@ -213,7 +217,7 @@ def check_member(jobs):
 
 
 def check_forgotten(jobs):
-    """The coordinator that comes back has kept nothing."""
+    """The coordinator comes back without its data."""
     jobs.hoopd.kill()
     jobs.serve()
     stop = [sys.argv[3], f'{jobs.folder}/stop_forgotten']
@@ -239,8 +243,9 @@ def check_forgotten(jobs):
 
 
 def check_many(jobs):
-    """In a large world the first ranks of each host, or who does not know that he is
-    none, do not wait longer than others."""
+    """In a large world the first ranks of each host speak as early as in a
+    small one, and so does a rank that does not know its local rank. The other
+    ranks wait longer."""
     settings = {'HOOP_WORLD_SIZE': '128', 'HOOP_WAIT_NOTICE': '4'}
     first = jobs.join('many', HOOP_RANK='64', LOCAL_RANK='0', **settings)
     unknown = jobs.join('many', HOOP_RANK='72', **settings)
@@ -258,20 +263,20 @@ def check_many_end(jobs):
 
 
 def check_no_hello(jobs):
-    """Who does not answer a connection, or says no hello, is told of as such also when
-    the first try is over."""
+    """A join reports that an address answers no connection, or says no hello,
+    also after its first attempt."""
     texts = ('nothing answers a connection there: is there a route, or a firewall '
              'between?', 'it accepts connections but does not say hello: is a hoop '
              'coordinator there?')
     waits = []
     for text in texts:
-        # Each try of those that find room takes some.
+        # Each attempt that is accepted takes one place of the backlog.
         listener = socket.create_server(('127.0.0.1', 0),
                                         backlog=0 if text == texts[0] else 64)
         address = listener.getsockname()
         queue = [socket.socket() for _ in texts]
         if text == texts[0]:
-            for full in queue:  # no room is left for one more
+            for full in queue:  # fills the backlog
                 full.setblocking(False)
                 full.connect_ex(address)
         at = f'127.0.0.1:{address[1]}'

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/joins/join_refused_check.py - a join that cannot succeed fails at once
 
-join_refused_check.py HOOPD ARRIVAL: joins that contradict what others have said, show
-another token or none, or speak another version of the protocol than the coordinator,
-which a relay makes of what is said. Each must say so, word for word, and
-long before its own deadline: with that it would wait far longer than this looks on.
-The last one finds no coordinator until then, and names that cause first.
+join_refused_check.py HOOPD ARRIVAL: some joins contradict what others have
+said, some show a wrong token or none, and some speak another protocol version
+than the coordinator, because a relay changes what is sent. Each must say so,
+word for word, long before its own deadline, which is far beyond the end of this
+check. The last join finds no coordinator until its deadline, and must name that
+cause first.
 """
 
 import os
@@ -19,11 +20,11 @@ from join_notice_check import Jobs
 from programs import Wrong, check_main
 
 HOST = socket.gethostname()
-FOREVER = '600'  # against WAIT_S of programs.py
+FOREVER = '600'  # longer than WAIT_S of programs.py
 
 
 def said(worker, where):
-    """Its one line, without what differs from run to run."""
+    """Return the worker's one line, without what differs from run to run."""
     if worker.code() != 1:
         raise Wrong(f'{worker.name} ended with {worker.code()}')
     text = re.sub(r'127\.0\.0\.1:\d+', 'ADDRESS',
@@ -42,7 +43,7 @@ def expect(jobs, text, job='first', where=None, **settings):
 
 
 def check_contradictions(jobs):
-    """One waits for two others."""
+    """One member waits for two others, and each newcomer contradicts it."""
     jobs.join('first', HOOP_WORLD_SIZE='3', HOOP_RANK='0')
     jobs.hoopd.expect('joins job "first"')
     expect(jobs, 'this worker says that the world size of job "first" is 4, but '
@@ -67,8 +68,8 @@ def check_strangers(jobs):
 
 
 class OtherVersion(Relay):
-    """Of a request, a reply, or what a join says, by docs/rpc.md: one field is
-    another number."""
+    """Relays a connection, and changes one version number in a request, in a
+    reply, or in the body of a join (docs/rpc.md)."""
 
     def __init__(self, target, request=None, reply=None, join=None):
         super().__init__(target)
@@ -81,7 +82,8 @@ class OtherVersion(Relay):
             piece = re.sub(rb'(?s)\x02(..?hoop\.v1\.)',
                            lambda at: bytes([self.request]) + at[1], piece)
         if self.join:
-            # Behind a number in the body, an array in a byte string.
+            # The number follows another one in an array, which is in a byte
+            # string.
             piece = re.sub(rb'(?s)(Rendezvous/Join.*(?:\xc4.|\xc5..)'
                            rb'(?:\xdc..|[\x90-\x9f])\xcf.{8})\x01',
                            lambda at: at[1] + bytes([self.join]), piece)
@@ -94,7 +96,7 @@ class OtherVersion(Relay):
 
 
 def check_versions(jobs):
-    """At a coordinator that asks for no token."""
+    """Check the versions at a coordinator that asks for no token."""
     jobs.hoopd.kill()
     jobs.serve(token='')
     host, port = jobs.address.split(':')

@@ -1,10 +1,10 @@
 /*
  * tests/fault/joins/resolver_away.c - a resolver that does not answer for now
  *
- * To be preloaded: while the file RESOLVER_AWAY exists, no name is resolved,
- * and later ones may be; addresses are. It is as if no name server answered.
- * And there is no name that ends in .invalid, which a name server, if there is
- * one, knows.
+ * Preload this library: while the file RESOLVER_AWAY exists, names fail to
+ * resolve for now, as if no name server answered. Numeric addresses still
+ * resolve. A name that ends in .invalid does not exist, as a name server would
+ * say if there were one.
  */
 
 #include <dlfcn.h>

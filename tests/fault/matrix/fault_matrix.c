@@ -3,17 +3,18 @@
  *
  *   fault_matrix --part SEED --seconds N   some cells, others for another seed
  *   fault_matrix --commit-of DIR ...       the same, for its commit
- *   fault_matrix --all [--document PATH]   all of them, or as far as it gets; in
- *                                          namespaces PATH gets one part more
- *   fault_matrix --fault NAME              all of one fault
- *   fault_matrix --cell N                  one, again
+ *   fault_matrix --all [--document PATH]   all of them, or as far as it gets;
+ *                                          with namespaces it appends to PATH
+ *   fault_matrix --fault NAME              all cells of one fault
+ *   fault_matrix --cell N                  one cell
  *
- * SEED is a commit's hash, or any hexadecimal number. With --jobs N as many cells
- * run at a time. HOOPD is the coordinator. --own-pids: each rank has a PID
- * namespace of its own. --networks NAME,NAME... --coordinator ADDRESS: each has
- * a network namespace of those; the network may be bad, so that the failure timeout
- * is the default, and more time is allowed. Either way ranks share no memory, and
- * only cells over TCP run.
+ * SEED is the hash of a commit, or any hexadecimal number. With --jobs N, that
+ * many cells run at a time. HOOPD in the environment is the coordinator. With
+ * --own-pids each rank has a PID namespace of its own. With --networks
+ * NAME,NAME... --coordinator ADDRESS each rank is in one of these network
+ * namespaces. Their network may be bad, so the failure timeout is the default
+ * and more time is allowed. With either, ranks share no memory, and only the
+ * cells over TCP run.
  */
 
 #include <getopt.h>
@@ -30,7 +31,7 @@
 #include "fault/matrix/fault_table.h"
 #include "integration/daemon.h"
 
-/* A sanitizer makes everybody slow, and a busy machine makes some wait. */
+/* A sanitizer slows all ranks, and on a busy machine some have to wait. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum {
     FAILURE_TIMEOUT_MS = 2000,
@@ -48,16 +49,17 @@ enum {
     SLACK_MS = 250,
     OP_MS = 6000,
     CELL_MS = 9000,
-    /* Over a bad network: a silence may last for 20 s at most, and for 8 s more
-     * of a process that answers; the news of it may be lost on their way. */
+    /* These hold over a bad network. A silence may last 20 s, and 8 s more if
+     * the process still answers. The messages that report it may be lost as
+     * well. */
     BAD_TIMEOUT_MS = 2000,
     BAD_CRASH_MS = 5000,
     BAD_SLACK_MS = 40000,
     BAD_OP_MS = 60000,
     BAD_CELL_MS = 90000,
-    TRIES = 3, /* of a cell, where the promised times are not asked for */
+    TRIES = 3, /* of a cell, unless the promised times must hold */
     TRIES_STRICT = 2,
-    STRANGE_MAX = 12, /* failures shown */
+    STRANGE_MAX = 12, /* how many failures are shown */
     JOBS_MAX = 16,
 };
 
@@ -65,13 +67,13 @@ struct matrix_order {
     uint32_t first;
     uint32_t n_cells;
     uint64_t seed;
-    unsigned n_seconds; /* 0: as long as it takes */
-    unsigned n_jobs;    /* at a time */
-    bool is_strict;     /* the promised times, on a quiet machine */
+    unsigned n_seconds; /* 0: as long as all cells take */
+    unsigned n_jobs;    /* cells that run at a time */
+    bool is_strict;     /* the promised times must hold */
     bool is_shuffled;
     const char *document; /* NULL: none */
     struct fault_spaces spaces;
-    const char *coordinator; /* NULL: one of its own */
+    const char *coordinator; /* NULL: the program starts one */
 };
 
 static void
@@ -85,7 +87,7 @@ usage(void)
     exit(64);
 }
 
-/* More digits than a number has. */
+/* Takes some digits of a hash, which has more than fit in a number. */
 static void
 order_take_part(struct matrix_order *order, const char *digits)
 {
@@ -97,7 +99,8 @@ order_take_part(struct matrix_order *order, const char *digits)
     order->n_cells = fault_n_cells();
 }
 
-/* Of whatever is checked out there now; without git, of nothing. */
+/* Takes the hash of the commit that is checked out. Without git the seed is
+ * 1. */
 static void
 order_take_commit(struct matrix_order *order, const char *folder)
 {
@@ -114,7 +117,7 @@ order_take_commit(struct matrix_order *order, const char *folder)
     order_take_part(order, digits);
 }
 
-/* In the order of their numbers. */
+/* Takes all cells of one fault, in the order of their numbers. */
 static void
 order_take_fault(struct matrix_order *order, const char *name)
 {
@@ -128,7 +131,7 @@ order_take_fault(struct matrix_order *order, const char *name)
     }
 }
 
-/* Names, with commas between them; they are split in place. */
+/* Takes the names, which commas separate. They are split in place. */
 static void
 order_take_networks(struct matrix_order *order, char *names)
 {
@@ -209,8 +212,9 @@ cell_describe(uint32_t number, char *out_text, size_t n_text)
              cell.size, cell.transport);
 }
 
-/* Again, if it fails: a host may stop one of its processors for a second, and
- * whoever ran there was silent for too long. No result is wrong for that. */
+/* Runs a cell again if it has failed, because a host may stop a processor for a
+ * second, and the rank that runs there is then silent for too long. That is no
+ * reason for a wrong result. */
 static struct fault_mark
 cell_run(const struct matrix_order *order,
          const struct fault_lab *lab,
@@ -236,7 +240,7 @@ cell_run(const struct matrix_order *order,
     };
 }
 
-/* What all jobs write. */
+/* All jobs write to this memory. */
 struct matrix_board {
     atomic_uint next;
     atomic_uint n_failed;
@@ -297,7 +301,7 @@ shares_no_memory(const struct fault_spaces *spaces)
     return spaces->has_own_pids || spaces->networks[0];
 }
 
-/* Cell after cell, with other jobs, until all are done or the time is over. */
+/* Runs cells, as the other jobs do, until all are done or the time is over. */
 static void
 job_run(const struct matrix_order *order,
         const struct fault_lab *lab,
@@ -330,7 +334,7 @@ job_run(const struct matrix_order *order,
     }
 }
 
-/* In processes of their own: a cell waits for whatever child has ended. */
+/* Runs each job in a process of its own, because a cell waits for any child. */
 static void
 jobs_run(const struct matrix_order *order,
          const struct fault_lab *lab,
@@ -358,7 +362,7 @@ jobs_run(const struct matrix_order *order,
     }
 }
 
-/* Returns how many failed. */
+/* Returns how many cells have failed. */
 static unsigned
 matrix_run(const struct matrix_order *order, const char *coordinator)
 {

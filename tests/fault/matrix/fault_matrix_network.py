@@ -2,12 +2,12 @@
 """tests/fault/matrix/fault_matrix_network.py - the fault matrix, over a bad network
 
 fault_matrix_network.py HOOPD FAULT_MATRIX SOURCE_FOLDER [--seconds N] [--jobs N]
-[--loss SHARE] [--round-trip-ms N] [--all] [--document PATH]
+ [--loss SHARE] [--round-trip-ms N] [--all] [--document PATH]
 
-Eight ranks and hoopd, each in a network namespace; what they send to each other
-takes half a round trip, and a share of it is lost. As long as that, cells run of
-which each has one fault: those that the commit chooses, or all. Exits with 77
-where namespaces cannot be made, unless HOOP_REQUIRE_NETNS is set.
+Eight ranks and hoopd are each in a network namespace of its own. Their packets
+take half a round trip, and a share of them is lost. For N seconds the program
+runs cells, each with one fault: those that the commit selects, or all. It exits
+with 77 where namespaces cannot be made, unless HOOP_REQUIRE_NETNS is set.
 """
 
 import argparse
@@ -26,7 +26,7 @@ N_RANKS = 8
 COORDINATOR = '10.78.0.1:7077'
 LOSS = 0.02
 ROUND_TRIP_MS = 20
-ENDS_S = 120  # of the cells that have begun
+ENDS_S = 120  # for the cells that have begun
 
 
 def matrix_run(rooms, options, folder):

@@ -1,5 +1,4 @@
-/* tests/fault/matrix/fault_rank.c - a rank of a cell, and what it leaves
- * behind */
+/* tests/fault/matrix/fault_rank.c - a rank of a cell and what it reports */
 
 #include "fault/matrix/fault_rank.h"
 
@@ -12,13 +11,13 @@
 #include "base/clock.h"
 #include "fault/matrix/fault_table.h"
 
-/* Those that are left shrink, and go on. */
+/* The survivors of a cell shrink their communicator and go on. */
 
 enum {
     N_SUMMED = 5000,
 };
 
-/* A value that every rank can compute for every other. */
+/* Returns a value that every rank can compute for every other one. */
 static int32_t
 fault_element(uint32_t rank, size_t at)
 {
@@ -67,7 +66,7 @@ fault_shrink(hoop_comm_t *world, struct fault_rest *out_rest)
     hoop_comm_free(comm);
 }
 
-/* What the ranks of the fault matrix call. */
+/* These calls are not in mismatch_calls.h, or differ from the ones there. */
 
 enum {
     OBJECT_BYTES = 100000,
@@ -76,7 +75,7 @@ enum {
 
 char fault_call_text[1024];
 
-/* To the next rank, and from the one before. */
+/* Sends to the next rank and receives from the one before. */
 static enum hoop_status
 run_exchange(const struct matrix_args *args)
 {
@@ -93,7 +92,7 @@ run_exchange(const struct matrix_args *args)
                        (rank + size - 1) % size, TAG, args->comm, NULL);
     if (status == HOOP_OK)
         return hoop_wait(op, -1);
-    /* Which clears the text: it is given back. */
+    /* Keep the error text, which hoop_wait() clears. */
     snprintf(fault_call_text, sizeof(fault_call_text), "%s", hoop_error_text());
     (void)!hoop_wait(op, -1);
     return status;
@@ -138,7 +137,7 @@ run_broadcast_object(const struct matrix_args *args)
     return status;
 }
 
-/* One behind the other. */
+/* Copies the objects one after the other. */
 static void
 objects_keep(const struct hoop_objects *objects, uint8_t *to)
 {
@@ -193,7 +192,7 @@ run_scatter_object(const struct matrix_args *args)
 }
 
 enum {
-    N_INSTEAD = 4, /* of own: instead of calls of the other table */
+    N_INSTEAD = 4, /* so many of own[] replace calls of the other table */
 };
 
 static const struct fault_call own[] = {
@@ -244,15 +243,17 @@ fault_call_at(uint32_t i)
 }
 
 enum {
-    /* Of one rank in all: several frames, also in eight blocks. */
+    /* One rank has so many elements. They fill several frames, even as eight
+     * blocks. */
     N_ELEMENTS = 384 << 10,
-    /* Of the even forms every block is a part; objects are smaller. */
+    /* If all blocks are equal, each is a part of it. Objects are smaller. */
     N_BYTES = N_ELEMENTS * sizeof(int32_t),
     JOIN_MS = 30000,
     LOOK_US = 100,
-    /* Longer than whoever judges the cell waits: nobody stays behind it. */
+    /* This is longer than the judge of the cell waits, so that no rank
+     * stays. */
     ROOM_MS = 120000,
-    /* The call with the fault. */
+    /* This is the number of the call that has the fault. */
     SEQ = 2,
 };
 
@@ -280,7 +281,7 @@ environment_set(const struct fault_rank_options *options)
     else
         unsetenv("HOOP_FAILURE_TIMEOUT");
     setenv("HOOP_TRANSPORT", options->cell->transport, 1);
-    /* It is not measured then. */
+    /* With a given link model the ranks do not measure the link. */
     setenv("HOOP_DEBUG_LINK", "latency=20us,bandwidth=2GB/s", 1);
 }
 
@@ -308,7 +309,8 @@ actor_join(struct actor *actor)
     return status;
 }
 
-/* All are here, without hoop. False: somebody does not come. */
+/* Waits, without hoop, until all ranks are here. Returns false if one does not
+ * come. */
 static bool
 meet(const struct fault_rank_options *options)
 {
@@ -323,7 +325,7 @@ meet(const struct fault_rank_options *options)
     return true;
 }
 
-/* Until the cell is judged. */
+/* Waits until the cell has been judged. */
 static void
 await_judge(const struct fault_room *room)
 {
@@ -357,7 +359,7 @@ actor_call(const struct actor *actor)
     return cell->call.run(&args);
 }
 
-/* The first failure is what counts. */
+/* Stores the first failure of the rank. */
 static void
 take_down(struct fault_report *report, enum hoop_status status)
 {
@@ -375,7 +377,7 @@ is_culprit(const struct actor *actor)
     return actor->options->rank == fault_cell_culprit(actor->options->cell);
 }
 
-/* What nobody else calls. */
+/* Makes a call that no other rank makes. */
 static enum hoop_status
 call_differently(const struct actor *actor)
 {

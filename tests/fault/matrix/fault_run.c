@@ -1,5 +1,4 @@
-/* tests/fault/matrix/fault_run.c - one cell of the fault matrix, with real
- * processes */
+/* tests/fault/matrix/fault_run.c - runs one cell with real processes */
 
 #include "fault/matrix/fault_run.h"
 
@@ -24,12 +23,12 @@
 #include "fault/matrix/fault_verdict.h"
 
 /*
- * The namespaces that the ranks of a cell live in.
+ * The ranks of a cell may live in namespaces of their own.
  *
- * The first process of a PID namespace ignores signals that it sends itself,
- * as a fault does, so a rank is the second. Between it and the bench stands
- * a keeper, which is in the bench's PID namespace and does what the rank
- * does.
+ * The first process of a PID namespace ignores signals that it sends to itself,
+ * as a fault does, so a rank is the second process. Between it and the bench
+ * stands a keeper. It is in the bench's PID namespace, and stops and ends as
+ * the rank does.
  */
 
 static void
@@ -52,7 +51,7 @@ network_enter(const char *name)
     close(fd);
 }
 
-/* The first process of the namespace, without which it ends: it only waits. */
+/* Waits as the first process of a PID namespace, which ends when it does. */
 static void
 first_process(int ready_fd)
 {
@@ -64,7 +63,7 @@ first_process(int ready_fd)
         pause();
 }
 
-/* Until it has ended. */
+/* Stops and ends as the rank does. */
 static void
 mirror(pid_t rank_pid)
 {
@@ -80,7 +79,8 @@ mirror(pid_t rank_pid)
     _exit(WEXITSTATUS(how));
 }
 
-/* Returns in the rank alone. */
+/* Makes the namespace, and returns only in the process that becomes the
+ * rank. */
 static void
 keep(void)
 {
@@ -104,9 +104,9 @@ keep(void)
 }
 
 /*
- * As fork(), for a rank in its namespaces. The process that the caller gets
- * stops and ends as the rank does, and takes it along where it is killed.
- * Prints why and exits with 99, in the child, where namespaces cannot be made.
+ * Works like fork(), for a rank in its namespaces. The process that the caller
+ * gets stops and ends as the rank does, and if it is killed the rank is killed,
+ * too. If namespaces cannot be made, the child prints why and exits with 99.
  */
 static pid_t
 fault_spaces_fork(const struct fault_spaces *spaces, uint32_t rank)
@@ -135,10 +135,10 @@ struct fault_bench {
     struct fault_room *room;
     int note[2];
     pid_t pids[FAULT_RANKS];
-    bool is_gone[FAULT_RANKS];    /* its process has ended */
-    bool is_stopped[FAULT_RANKS]; /* ... or stands still */
-    uint64_t struck_ns;           /* 0: not yet */
-    uint32_t peer;                /* then: on the way to it */
+    bool is_gone[FAULT_RANKS];    /* the process has ended */
+    bool is_stopped[FAULT_RANKS]; /* the process is stopped */
+    uint64_t struck_ns;           /* when the fault struck; 0: not yet */
+    uint32_t peer;                /* the receiver of the affected data */
 };
 
 static void
@@ -238,7 +238,7 @@ is_here(const struct fault_bench *bench, uint32_t rank)
     return !bench->is_gone[rank];
 }
 
-/* Until all know. False: not in time. */
+/* Waits until is_reached() is true. Returns false if the time is over first. */
 static bool
 bench_await(struct fault_bench *bench,
             bool (*is_reached)(const struct fault_bench *),

@@ -1,5 +1,4 @@
-/* tests/fault/matrix/fault_table.c - what came of the cells, as people read
- * it */
+/* tests/fault/matrix/fault_table.c - the cells and a table of results */
 
 #include "fault/matrix/fault_table.h"
 
@@ -10,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* The cells of the fault matrix, and what each is. */
+/* The cells of the fault matrix and their meaning are defined here. */
 
 const struct fault_row fault_rows[] = {
     {"kill", "do=kill", FAULT_KIND_DEATH, FAULT_BLAME_CULPRIT},
@@ -20,7 +19,8 @@ const struct fault_row fault_rows[] = {
     {"very late", "do=delay:700ms", FAULT_KIND_LATE, FAULT_BLAME_NOBODY},
     {"reset", "do=reset", FAULT_KIND_LINK, FAULT_BLAME_HIGHER},
     {"half-close", "do=half-close", FAULT_KIND_LINK, FAULT_BLAME_HIGHER},
-    /* Found out by a sign of life, which numbers its frame. */
+    /* A dropped frame is noticed by the next heartbeat, which has its
+     * number. */
     {"drop", "do=drop", FAULT_KIND_MUTE, FAULT_BLAME_CULPRIT},
     {"corrupt", "do=corrupt", FAULT_KIND_LINK, FAULT_BLAME_CULPRIT},
     {"truncate", "do=truncate", FAULT_KIND_LINK, FAULT_BLAME_HIGHER},
@@ -71,7 +71,7 @@ common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* A step that has no divisor with their number in common comes by all. */
+/* A step that is coprime to the number of cells reaches all of them. */
 uint32_t
 fault_cell_shuffled(uint32_t i, uint64_t seed)
 {
@@ -133,7 +133,7 @@ fault_cell_needs_piece(const struct fault_cell *cell)
 struct fault_cell_rule
 fault_cell_rule(const struct fault_cell *cell, uint32_t seq, int note_fd)
 {
-    /* Where each can be: whichever comes first. */
+    /* Each list has alternatives, of which the first that happens counts. */
     static const char *const of_process[FAULT_PLACES][3] = {
         [FAULT_FIRST] = {"at=begin"},
         [FAULT_MIDDLE] = {"at=receive", "at=send,segment=2", "at=end"},
@@ -144,7 +144,8 @@ fault_cell_rule(const struct fault_cell *cell, uint32_t seq, int note_fd)
         [FAULT_MIDDLE] = {"segment=2"},
         [FAULT_LAST] = {"segment=3"},
     };
-    /* Whoever sleeps while it drives is not late, but frozen. */
+    /* A rank that sleeps while it drives the engine is frozen rather than
+     * late. */
     const bool is_caller =
         cell->fault->rule && strstr(cell->fault->name, "very");
     const char *const *places = fault_cell_needs_piece(cell)
@@ -166,14 +167,14 @@ fault_cell_rule(const struct fault_cell *cell, uint32_t seq, int note_fd)
 enum {
     ROWS_MAX = 32,
     CALLS_MAX = 32,
-    COLUMNS = 8, /* sizes by transports */
+    COLUMNS = 8, /* four sizes, over two transports */
 };
 
 struct entry {
     unsigned n_passed;
     unsigned n_absent;
     unsigned n_failed;
-    unsigned n_second; /* that passed, but not at once */
+    unsigned n_second; /* that passed, but not at the first attempt */
     uint64_t slowest_ns;
 };
 
@@ -217,14 +218,15 @@ column_of(const struct fault_cell *cell)
     return by_size + (strcmp(cell->transport, "tcp") == 0 ? 0 : COLUMNS / 2);
 }
 
-/* Calls are numbered in the order of the cells, between places and faults. */
+/* In the order of the cells, calls vary slower than places and faster than
+ * faults. */
 static uint32_t
 call_of(uint32_t number)
 {
     return number / (COLUMNS * FAULT_PLACES) % fault_n_calls();
 }
 
-/* The first cell of a call's with a fault. */
+/* Returns the first cell of a call with a fault. */
 static struct fault_cell
 cell_of(uint32_t call, uint32_t row)
 {
@@ -247,8 +249,8 @@ fault_table_add(struct fault_table *table,
     entry_add(&table->all, mark);
 }
 
-/* "24", "23+1" with one that was not there, "22!2" with two that failed; and
- * the slowest. */
+/* Writes "24", or "23+1" with one that is absent, or "22!2" with two that
+ * failed, and then the slowest time. */
 static void
 entry_write(const struct entry *entry, FILE *out)
 {
@@ -292,7 +294,8 @@ fault_table_write(const struct fault_table *table, FILE *out)
         (double)table->all.slowest_ns / (double)CLOCK_NS_PER_MS);
 }
 
-/* Rows of calls, columns of faults: all places, ways and ranks in one. */
+/* Writes a row per call and a column per fault. Each entry is of all places,
+ * transports and sizes. */
 static void
 calls_write(const struct fault_table *table, FILE *out)
 {
@@ -311,7 +314,7 @@ calls_write(const struct fault_table *table, FILE *out)
     fprintf(out, "\n");
 }
 
-/* Why cells of a call with a fault are not there. */
+/* Writes why cells of a call with a fault are absent. */
 static void
 absence_write(const struct fault_table *table,
               uint32_t call,
@@ -339,7 +342,7 @@ absences_write(const struct fault_table *table, FILE *out)
     }
 }
 
-/* Without it nobody could tell what the times are worth. */
+/* Writes the load of the machine, without which the times mean little. */
 static void
 load_write(unsigned lenience, FILE *out)
 {

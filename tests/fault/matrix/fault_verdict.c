@@ -1,5 +1,4 @@
-/* tests/fault/matrix/fault_verdict.c - did all survivors learn the same, in
- * time? */
+/* tests/fault/matrix/fault_verdict.c - whether survivors agree in time */
 
 #include "fault/matrix/fault_verdict.h"
 
@@ -14,7 +13,7 @@
 
 static const char *const marks[] = {" is lost: ", " has left the job"};
 
-/* The last "rank N (" before at. */
+/* Returns the last "rank N (" before at. */
 static uint32_t
 rank_before(const char *text, const char *at)
 {
@@ -30,7 +29,8 @@ rank_before(const char *text, const char *at)
                : FAULT_NOBODY;
 }
 
-/* What an expelled rank is told: by whom, and in brackets why. */
+/* Returns whether the text is that of an expelled rank. It names the rank that
+ * declared it lost, and then the reason in brackets. */
 static bool
 is_expelled(const char *text, struct fault_why *out_why)
 {
@@ -38,7 +38,7 @@ is_expelled(const char *text, struct fault_why *out_why)
 
     if (!why)
         return false;
-    /* Behind who did it, whose name may be "rank 2 (host:70)". */
+    /* Skip the name of that rank, which may be "rank 2 (host:70)". */
     while ((why = strstr(why + 1, " (")) &&
            why[strcspn(why + 1, " )") + 1] == ')')
         continue;
@@ -67,7 +67,7 @@ fault_blamed(uint32_t self, const char *text, struct fault_why *out_why)
     return FAULT_NOBODY;
 }
 
-/* Adds to the text of a failure. */
+/* Marks the cell as failed and adds to its text. */
 static void
 complain(struct fault_outcome *outcome, const char *format, ...)
 {
@@ -103,14 +103,14 @@ limit_ns(const struct fault_evidence *evidence)
     const struct fault_lab *lab = evidence->lab;
     const enum fault_kind kind = evidence->cell->fault->kind;
     const bool is_silent = kind == FAULT_KIND_FREEZE || kind == FAULT_KIND_MUTE;
-    /* Nobody sees the end of it: the coordinator asks all; or, of another call,
-     * whoever waits asks after a while. */
+    /* No peer sees this end directly. The coordinator asks all ranks, or, if
+     * the calls differ, a waiting rank asks after a while. */
     const bool is_asked =
         evidence->cell->fault->blame == FAULT_BLAME_HIGHER ||
         kind == FAULT_KIND_DIFFER ||
         (kind == FAULT_KIND_DEATH && lab->spaces.has_own_pids);
 
-    /* Who lives and finds no processor is given as much again. */
+    /* A rank that lives but gets no processor is allowed another timeout. */
     const uint32_t n_timeouts = is_silent ? 1 + (kind == FAULT_KIND_MUTE) : 0;
 
     return (n_timeouts * lab->failure_timeout_ms +
@@ -118,7 +118,7 @@ limit_ns(const struct fault_evidence *evidence)
            CLOCK_NS_PER_MS;
 }
 
-/* A frame that is too much looks like another call: both are named. */
+/* A surplus frame looks like another call. The error then names both ranks. */
 static bool
 is_taken_for_mismatch(const struct fault_cell *cell,
                       const struct fault_report *report)
@@ -130,7 +130,7 @@ is_taken_for_mismatch(const struct fault_cell *cell,
            report->status == HOOP_E_MISMATCH && strstr(report->text, name);
 }
 
-/* One that was told something. */
+/* Judges the error of one rank. */
 static void
 judge_report(const struct fault_evidence *evidence,
              const struct fault_report *report,
@@ -145,7 +145,8 @@ judge_report(const struct fault_evidence *evidence,
     const uint64_t took_ns = report->when_ns - evidence->struck_ns;
     struct fault_why why;
     const uint32_t blamed = fault_blamed(rank, report->text, &why);
-    /* Half a frame, and another behind it: that proves whose it is. */
+    /* A truncated frame is followed by another one, which proves who sent
+     * it. */
     const bool is_damaged = cell->fault->kind == FAULT_KIND_LINK &&
                             strstr(report->text, "the stream is damaged");
     const uint32_t wrongdoer = is_damaged
@@ -166,7 +167,7 @@ judge_report(const struct fault_evidence *evidence,
         outcome->took_ns = took_ns;
 }
 
-/* Two that were told something. */
+/* Judges whether two ranks got the same error. */
 static void
 judge_pair(const struct fault_room *room,
            const struct fault_report *one,
@@ -184,7 +185,7 @@ judge_pair(const struct fault_room *room,
         complain(outcome, "they tell different things; ");
 }
 
-/* Everybody who was there knows, and the same. */
+/* Checks that all ranks that were present got an error, and the same one. */
 static void
 judge_hurt(const struct fault_evidence *evidence, struct fault_outcome *outcome)
 {
@@ -207,7 +208,7 @@ judge_hurt(const struct fault_evidence *evidence, struct fault_outcome *outcome)
     }
 }
 
-/* Who lives, and is not the one that all have given up. */
+/* Returns whether the rank lives and is not the one that was given up. */
 static bool
 is_left(const struct fault_evidence *evidence, uint32_t rank)
 {
@@ -217,7 +218,7 @@ is_left(const struct fault_evidence *evidence, uint32_t rank)
            fault_blamed(rank, evidence->room->ranks[rank].text, &why) != rank;
 }
 
-/* They go on together, and without anybody else. */
+/* Checks that the survivors went on together and without any other rank. */
 static void
 judge_rest(const struct fault_evidence *evidence, struct fault_outcome *outcome)
 {
@@ -300,7 +301,7 @@ fault_judge(const struct fault_evidence *evidence,
     struct fault_evidence seen = *evidence;
 
     *out_outcome = (struct fault_outcome){.grade = FAULT_PASSED};
-    /* What the program does itself has no note. */
+    /* If the program causes the fault, no note tells the time. */
     if (!evidence->cell->fault->rule)
         seen.struck_ns = atomic_load(&evidence->room->began_ns);
     judge(&seen, out_outcome);

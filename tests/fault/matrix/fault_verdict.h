@@ -1,5 +1,4 @@
-/* tests/fault/matrix/fault_verdict.h - did all survivors learn the same, in
- * time? */
+/* tests/fault/matrix/fault_verdict.h - whether survivors agree in time */
 
 #ifndef TESTS_FAULT_VERDICT_H
 #define TESTS_FAULT_VERDICT_H
@@ -15,13 +14,14 @@ struct fault_evidence {
     const struct fault_lab *lab;
     const struct fault_room *room;
     bool is_present[FAULT_RANKS]; /* neither dead nor stopped */
-    bool is_over;                 /* nobody hangs in a call */
-    bool have_left;               /* ... nor in leaving */
-    uint64_t struck_ns;           /* 0: it did not */
-    uint32_t peer;                /* on the way to whom it did */
+    bool is_over;                 /* no rank hangs in a call */
+    bool have_left;               /* no rank hangs in hoop_leave() */
+    uint64_t struck_ns;           /* when the fault struck; 0: it did not */
+    uint32_t peer;                /* the receiver of the affected data */
 };
 
-/* The one rank that every survivor must name; FAULT_NOBODY: none may be. */
+/* Returns the one rank that every survivor must name, or FAULT_NOBODY if none
+ * may be named. */
 uint32_t
 fault_to_be_blamed(const struct fault_cell *cell, uint32_t peer);
 
@@ -29,8 +29,9 @@ void
 fault_judge(const struct fault_evidence *evidence,
             struct fault_outcome *out_outcome);
 
-/* The rank that text, of rank self, blames, and in *out_why what happened to
- * it, up to the first sign; FAULT_NOBODY: none. */
+/* Returns the rank that the error text of rank self blames, or FAULT_NOBODY.
+ * Stores in *out_why what happened to it, up to the first number or punctuation
+ * mark. */
 static const uint32_t FAULT_NOBODY = UINT32_MAX;
 
 struct fault_why {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """tests/fault/network/cut_cable_check.py - a host that is cut off is found in time
 
-cut_cable_check.py HOOPD HOOP_PERF: two workers on each of two hosts, network
-namespaces on a bridge, reduce 64 KiB again and again, with the default failure
-timeout. Then the cable of one host is cut, some times. What is sent into it again and
-again must not be taken for the loss of a bad network, which is waited out for up to 20 s;
-hoopd's lease is too long to end it. Exits with 77 where there are no network
-namespaces, unless HOOP_REQUIRE_NETNS is set.
+cut_cable_check.py HOOPD HOOP_PERF: two workers on each of two hosts, which are
+network namespaces on a bridge, reduce 64 KiB again and again with the default
+failure timeout. Then the cable of one host is cut, N_CUTS times. The
+retransmissions that follow must not be taken for the losses of a bad network,
+for which ranks wait up to 20 s; hoopd's lease is too long to end the wait. The
+check exits with 77 where there are no network namespaces, unless
+HOOP_REQUIRE_NETNS is set.
 """
 
 import os
@@ -18,7 +19,8 @@ import network_hosts
 from programs import Program, Wrong, check_main
 
 N_CUTS = 3
-# The failure timeout is 2 s; who finds no processor is given some seconds more.
+# The failure timeout is 2 s. A rank that gets no processor has a few seconds
+# more.
 FOUND_S = 10
 COORDINATOR = f'{network_hosts.HERE}:4667'
 
@@ -33,7 +35,7 @@ def cut(hosts, hoop_perf, folder, number):
                 HOOP_NODE='ab'[rank // 2], HOOP_LOG='info')
         for rank in range(4)]
     try:
-        # They know how good the network is.
+        # By now the ranks have measured how good the network is.
         workers[0].expect(' 65536 ')
         hosts.cut('b')
         began = time.monotonic()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/network/doctor_check.py - hoopctl doctor finds what is wrong with a host
 
-doctor_check.py HOOPD HOOPCTL CLOCK_AHEAD: two hosts, each a network namespace, and hoopd on
-a third one. Each fault is made on its own: a firewall one way or the other,
-large packets that vanish, few files, little memory to share, a small /dev/shm,
-names and addresses that are wrong, a peer of another version with a wrong
-clock. The doctor has to name it, and nothing else. Exits with 77 where there
-are no namespaces, unless HOOP_REQUIRE_NETNS is set.
+doctor_check.py HOOPD HOOPCTL CLOCK_AHEAD: two hosts are network namespaces, and
+hoopd runs on a third. The check makes one fault at a time: a firewall in either
+direction, large packets that vanish, few files, little shared memory, a small
+/dev/shm, wrong names and addresses, and a peer with another version and a wrong
+clock. The doctor must name that fault and nothing else. The check exits with 77
+where there are no namespaces, unless HOOP_REQUIRE_NETNS is set.
 """
 
 import os
@@ -29,7 +29,7 @@ PROBE_BYTES = 256 * 1024
 
 
 class Doctor:
-    """On host a; its peer on host b."""
+    """This runs the doctor on host a, with a peer on host b."""
 
     def __init__(self, hosts, hoopctl, folder):
         self.hosts = hosts
@@ -39,7 +39,8 @@ class Doctor:
 
     def run(self, *words, code=1, coordinator=COORDINATOR, before=(),
             preexec_fn=None, **environment):
-        """What it says, with the numbers that differ from run to run left out."""
+        """Run the doctor. Return its output without the numbers that differ
+        each time."""
         out = subprocess.run(
             self.hosts.on('a', *before, self.hoopctl,
                           *(('-c', coordinator) if coordinator else ()),
@@ -107,7 +108,8 @@ def notes_are_counted(doctor):
 
 
 def free_ports_are_counted(doctor):
-    """While somebody on this host has one of two, then the only one."""
+    """Another program on this host holds one of two ports, and then the only
+    one."""
     holder = Program(doctor.folder, 'holder', doctor.hosts.on(
         'a', doctor.hoopctl, 'doctor', '--listen=5000'))
     try:
@@ -171,7 +173,7 @@ def limits_are_found(doctor):
 
 
 def says(doctor, code, output, error, *words, **environment):
-    """Where no coordinator is asked."""
+    """Run hoopctl where no coordinator is asked, and compare what it says."""
     out = subprocess.run(
         [doctor.hoopctl, *words], capture_output=True, text=True, check=False,
         env=environment_clean() | environment, timeout=60)
@@ -181,7 +183,7 @@ def says(doctor, code, output, error, *words, **environment):
 
 
 def bad_ports_are_refused(doctor):
-    """Of those that are told and of HOOP_PORT."""
+    """A bad port is refused in an option and in HOOP_PORT."""
     expected = ': a port or a range such as 5000-5063 is expected'
     for word in ('abc', '70000', '-1', '5-4', '0-4', '1-', '80x'):
         says(doctor, 64, '', f'hoopctl: --listen={word}{expected}\n', 'doctor',
@@ -197,7 +199,7 @@ def bad_ports_are_refused(doctor):
 
 
 def bad_settings_are_found(doctor):
-    """Once, whether a coordinator is named or not."""
+    """A bad setting is reported once, whether or not a coordinator is named."""
     missing = os.path.join(doctor.folder, 'missing')
     for environment, text in (
             ({'HOOP_PORT': 'abc'}, "HOOP_PORT: 'abc' is no value for port"),
@@ -266,7 +268,8 @@ def names_and_addresses_are_found(doctor):
 
 
 def peer_play(listener):
-    """One whose version would clear the screen, and whose clock is 100 s ahead."""
+    """Play a peer whose version text would clear the screen and whose clock is
+    100 s ahead."""
     there, address = listener.accept()
     with there, there.makefile('rb') as lines:
         words = lines.readline().split()
@@ -279,7 +282,7 @@ def peer_play(listener):
 
 
 def wrong_clock_is_found(doctor):
-    """That of this host, against hoopd's."""
+    """The clock of this host is compared with that of hoopd."""
     only_wrong(doctor.run(LD_PRELOAD=os.path.abspath(sys.argv[3]),
                           CLOCK_AHEAD_S='100'),
                'clock', "hoopd's is ", " s behind this host's: ")
@@ -338,6 +341,6 @@ def check(programs, folder):
 
 if __name__ == '__main__':
     network_hosts.enter('doctor_check.py')
-    # Its hoopd speaks in the clear, as the doctor does, whatever the run has set.
+    # This hoopd and the doctor use no TLS, whatever the test run has set.
     os.environ.pop('HOOP_TLS', None)
     check_main('doctor_check.py', check)

@@ -3,14 +3,15 @@
 
 rough_network_check.py HOOPD STEADY [--seconds N]
 
-Four workers and hoopd, each in a network namespace of its own, with the default
-failure timeout, over a network that loses a fifth of all packets both ways and
-has a round trip of 100 ms: for so long all of them go on, and results are right.
-The network is good at first, so that ranks know nothing of the loss before it
-comes. Then the same over one that begins to drop packets of more than 1,400 bytes:
-all end, and say that. And while a program on the last rank's host opens thousands of
-connections a second to that rank, the others, 200 ms away, join and go on: nobody
-is lost. Exits with 77 where namespaces cannot be made, unless HOOP_REQUIRE_NETNS is set.
+Four workers and hoopd, each in a network namespace of its own, use the default
+failure timeout. The network loses a fifth of all packets both ways and has a
+round trip of 100 ms. All workers must go on for N seconds, and the results must
+be right. At first the network is good, so that the ranks know nothing of the
+loss before it comes. Next the network begins to drop packets of more than 1,400
+bytes: all workers must end and say so. Last, a program on the last rank's host
+opens thousands of connections a second to that rank, while the others, which
+are 200 ms away, join and go on: no rank may be lost. The check exits with 77
+where namespaces cannot be made, unless HOOP_REQUIRE_NETNS is set.
 """
 
 import argparse
@@ -30,18 +31,20 @@ N_RANKS = 4
 LOSS = 0.2
 DELAY_S = 0.05
 MTU = 1500
-# It gives a connection up after 20 s where it sends again every 1.5 s.
+# The kernel gives a connection up after 20 s if it sends again every 1.5 s.
 KERNEL_TRIES_S = 25
 COORDINATOR = '10.78.0.1:7077'
 TOKEN = 'secret'
-# A quarter of them for handshakes: fewer than strangers are there at a time.
+# A quarter of them may be handshakes, which is fewer than the strangers at a
+# time.
 FILES = 1024
-STRANGERS_MIN = 200  # a second, on machines that do much besides
+STRANGERS_MIN = 200  # per second, even on a machine that is busy otherwise
 WHY_LARGE = 'large packets do not arrive (MTU?)'
 
 
 class Job:
-    """hoopd and the workers, in a folder of their own."""
+    """This has hoopd and the workers of one scene, with a folder of their
+    own."""
 
     def __init__(self, rooms, programs_of, folder, settings):
         self.rooms, self.folder, self.settings = rooms, folder, settings
@@ -103,7 +106,8 @@ def loss_is_survived(network, job, n_seconds):
 
 
 def large_packets_are_named(network, job, n_seconds):
-    """All end, within the longest that a silence may last, and say why."""
+    """All workers end within the longest silence that is allowed, and say
+    why."""
     del n_seconds
     job.workers_start()
     network.packet_bytes_max = 1400
@@ -116,7 +120,7 @@ def large_packets_are_named(network, job, n_seconds):
 
 
 def set_timeout_holds(network, job, n_seconds):
-    """Longer than the kernel would try to send again."""
+    """A long failure timeout outlasts the attempts of the kernel."""
     del n_seconds
     job.workers_start()
     network.packet_bytes_max = 1400
@@ -126,15 +130,16 @@ def set_timeout_holds(network, job, n_seconds):
 
 
 def listening_address(rooms, room):
-    """That of the one process that listens there; None: there is none yet."""
+    """Return the address at which the one process of the room listens, or
+    None."""
     sockets = subprocess.run(rooms.command(room, ['ss', '-Hltn']), check=True,
                              capture_output=True, text=True).stdout.split()
     return sockets[3] if len(sockets) > 3 else None
 
 
 def strangers_displace_nobody(network, job, n_seconds):
-    """Each of theirs takes no time; a handshake of a peer takes 400 ms, and within
-    half of that more strangers come than there are places."""
+    """A stranger's connection takes no time, but the handshake of a peer takes
+    400 ms. In half of that, more strangers come than there are places."""
     network.delay = 2 * DELAY_S
     job.worker_start(N_RANKS - 1)
     address = await_true('the last rank, whom the others dial, listens',
@@ -188,7 +193,7 @@ def main():
     parser.add_argument('--scene', help='one of them instead of all',
                         choices=[body.__name__ for body, _ in SCENES])
     options = parser.parse_args()
-    # The default is what is tested.
+    # This check tests the default failure timeout.
     os.environ.pop('HOOP_FAILURE_TIMEOUT', None)
     for body, settings in SCENES:
         if options.scene and options.scene != body.__name__:

@@ -1,7 +1,7 @@
 /*
  * tests/fault/ranks/failures_test.c - ranks that die, differ, are late or leave
  *
- * Every survivor's call returns in time, and its text names the culprit.
+ * The call of every survivor returns in time, and its error names the culprit.
  */
 
 #include <signal.h>
@@ -18,14 +18,15 @@
 #include "ranks.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const size_t LARGE = 2 << 20; /* elements; a sanitizer slows */
+static const size_t LARGE = 2 << 20; /* elements; sanitizers are slow */
 #else
 static const size_t LARGE = 16 << 20;
 #endif
-/* Far below a deadline; the fault matrix has the time that is promised. */
+/* This is far below a deadline. The fault matrix tests the promised times. */
 static const uint64_t SOON_NS = 10000000000;
 
-/* All are here, without hoop: none of its operations is under way. */
+/* Waits until all ranks are here. It uses no operation of hoop, so that none is
+ * in progress. */
 static void
 meet(struct rank *rank)
 {
@@ -43,14 +44,17 @@ killed_rank_is_named_by_all_at_once(struct rank *rank)
     enum hoop_status status = HOOP_OK;
     hoop_op_t *op;
 
-    /* What codes to a few bytes would be over before it happens. */
+    /* Compressible data would be so few bytes that the allreduce would end
+     * before the kill. */
     for (size_t i = 0; i < LARGE; i++)
         data[i] = (float)((uint32_t)i * 2654435761U);
-    /* Once, so that the next one is in full swing when it happens. */
+    /* The first allreduce warms up, so that the next one is in full progress
+     * when the rank dies. */
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, LARGE, HOOP_FLOAT32,
                               HOOP_SUM, rank->comm) == HOOP_OK);
     meet(rank);
-    /* On a busy machine one may be over before: then the next. */
+    /* On a busy machine an allreduce may end before the wait does; then the
+     * next one is used. */
     while (rank->rank == culprit && status == HOOP_OK) {
         RANK_CHECK(hoop_allreduce_start(HOOP_IN_PLACE, data, LARGE,
                                         HOOP_FLOAT32, HOOP_SUM, rank->comm,
@@ -69,14 +73,15 @@ killed_rank_is_named_by_all_at_once(struct rank *rank)
     RANK_CHECK(error_says("allreduce #"));
     RANK_CHECK(error_says("(float32, ") && error_says(" elements, sum)"));
 
-    /* So does every later call, at once. */
+    /* Every later call fails at once, too. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
     RANK_CHECK(error_names(rank, culprit));
     free(data);
     return 0;
 }
 
-/* Between two operations nobody waits: the background notices and tells. */
+/* Between two operations no rank waits, so the background thread must notice
+ * the death and report it. */
 static int
 rank_killed_between_operations_is_named(struct rank *rank)
 {
@@ -111,7 +116,8 @@ receive_fails_when_its_sender_dies(struct rank *rank)
     return 0;
 }
 
-/* One call differs from the others: both are named on both sides. */
+/* One rank's call differs from the others, and the errors on both sides name
+ * both. */
 enum difference {
     DIFFERENT_NAME,
     DIFFERENT_COUNT,
@@ -168,7 +174,7 @@ mismatch_body(struct rank *rank)
         data[i] = 3;
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     enum hoop_status status = call_differently(rank, difference, data);
-    /* Who only sends may have returned: it learns it at the next call. */
+    /* A rank that only sends may have returned. Its next call then fails. */
     if (status == HOOP_OK)
         status = hoop_barrier(rank->comm);
     RANK_CHECK(status == HOOP_E_MISMATCH);
@@ -193,13 +199,13 @@ different_calls_are_named_on_all_ranks(void **state)
     }
 }
 
-/* Rank 1 never calls: the others are told whom they wait for. */
+/* Rank 1 never calls, and the others learn that they wait for it. */
 static int
 late_body(struct rank *rank)
 {
     float data[8] = {0};
 
-    /* Some of them wait for ranks that only wait, too. */
+    /* Some of these ranks wait for ranks that only wait themselves. */
     if (rank->rank != 1) {
         RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, 8, HOOP_FLOAT32,
                                   HOOP_SUM, rank->comm) == HOOP_E_TIMEOUT);
@@ -212,7 +218,8 @@ late_body(struct rank *rank)
     room_await(rank, 0, rank->size - 1);
     const enum hoop_status status = hoop_allreduce(
         HOOP_IN_PLACE, data, 8, HOOP_FLOAT32, HOOP_SUM, rank->comm);
-    /* Too late, it fails as theirs did; of two, unless all it needs is here. */
+    /* The call is too late and fails as well. With two ranks it may succeed, if
+     * all that it needs has arrived. */
     RANK_CHECK(status != HOOP_OK || rank->size == 2);
     return 0;
 }
@@ -220,7 +227,8 @@ late_body(struct rank *rank)
 static void
 late_rank_ends_the_wait_at_the_deadline(void **state)
 {
-    /* Long enough for the others to have called, on a busy machine, too. */
+    /* This is long enough for the other ranks to call, also on a busy
+     * machine. */
     for (uint32_t size = 2; size <= 5; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){.size = size,
                                                            .body = late_body,
@@ -246,7 +254,7 @@ rank_that_left_is_named(void **state)
     assert_int_equal(ranks_run_all(3, left_body), 0);
 }
 
-/* Data sent before the leave arrive, however late the receiver is. */
+/* Data sent before the leave arrive, even if the receiver is much later. */
 static int
 what_was_sent_before_leaving_arrives(struct rank *rank)
 {
@@ -260,7 +268,7 @@ what_was_sent_before_leaving_arrives(struct rank *rank)
                    HOOP_OK);
         return 0;
     }
-    /* Until it is really gone. */
+    /* Wait until rank 0 has really ended. */
     rank_await_end(rank, 0);
     RANK_CHECK(hoop_recv(&x, 1, HOOP_FLOAT32, 0, 1, rank->comm, NULL) ==
                HOOP_OK);
@@ -272,8 +280,8 @@ what_was_sent_before_leaving_arrives(struct rank *rank)
     return 0;
 }
 
-/* Two ranks give up several operations that the third has not even called:
- * it learns of each, and the telling ends. */
+/* Two ranks give up operations that the third has not called. It learns of each
+ * one, and the messages about them end. */
 static int
 abandoned_body(struct rank *rank)
 {
@@ -298,7 +306,7 @@ abandoned_body(struct rank *rank)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     const uint64_t before_ns =
         (uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec;
-    /* That nothing happens meanwhile is what is tested. */
+    /* The test is that the process does nothing during this time. */
     usleep(300000);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     RANK_CHECK((uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec -
@@ -324,8 +332,9 @@ operations_that_fail_together_are_told_once(void **state)
                      0);
 }
 
-/* Rank 1 is late, asked, and gone while rank 2's part is still on its way: that
- * it is later than the others wait before they ask is what is tested. */
+/* Rank 1 is late, is asked for its calls, and leaves while the data of rank 2
+ * are still in transit. The pause must exceed the time after which the others
+ * ask. */
 static int
 late_rank_may_leave_after_its_part(struct rank *rank)
 {
@@ -343,7 +352,8 @@ late_rank_may_leave_after_its_part(struct rank *rank)
     return 0;
 }
 
-/* A send that was given up is not received instead of its successor. */
+/* A receive must not match a send that was given up before the one that
+ * follows. */
 static int
 send_that_was_given_up_is_not_received(struct rank *rank)
 {
@@ -364,7 +374,8 @@ send_that_was_given_up_is_not_received(struct rank *rank)
         RANK_CHECK(hoop_send(data, N, HOOP_FLOAT32, 1, 7, rank->comm) ==
                    HOOP_OK);
     } else {
-        /* Behind it, so that all that came of it is here. */
+        /* This message was sent after the failed send, so all of that has
+         * arrived. */
         RANK_CHECK(hoop_recv(data, 1, HOOP_FLOAT32, 0, 8, rank->comm, NULL) ==
                    HOOP_OK);
         data[0] = 0;
@@ -376,7 +387,8 @@ send_that_was_given_up_is_not_received(struct rank *rank)
     return 0;
 }
 
-/* The same of a rank's messages to itself; and two that do not fit. */
+/* A rank's sends to itself behave in the same way. The last one does not fit
+ * its receive. */
 static int
 send_to_itself_that_fails_leaves_nothing(struct rank *rank)
 {

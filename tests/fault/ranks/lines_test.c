@@ -1,9 +1,9 @@
 /*
- * tests/fault/ranks/lines_test.c - chain that run among a few of the ranks
+ * tests/fault/ranks/lines_test.c - chains over rows and columns
  *
- * Ranks stand in a plane of two rows. A walk is one operation: each column
- * exchanges, then each row sums, then all exchange. Wherever it breaks, every
- * rank is told by whom.
+ * The ranks form a plane of two rows. A walk is one operation with three
+ * stages: each column exchanges, then each row sums, then all ranks exchange.
+ * If it fails at any stage, every rank learns which rank caused that.
  */
 
 #include <signal.h>
@@ -28,18 +28,20 @@ enum {
 struct walk {
     struct rank *rank;
     uint32_t n_columns;
-    uint32_t members[RANK_SIZE_MAX]; /* of the stage under way */
+    uint32_t members[RANK_SIZE_MAX]; /* of the current stage */
     size_t counts[RANK_SIZE_MAX];
     int32_t from[RANK_SIZE_MAX * BLOCK];
     int32_t to[RANK_SIZE_MAX * BLOCK];
-    /* What this rank does wrong, and when. */
+    /* This rank refuses to go on, or kills itself, at these stages; 0 is
+     * never. */
     uint32_t refused_at;
     uint32_t killed_at;
-    size_t said; /* what all must say alike */
+    size_t said; /* a count that all ranks must pass alike */
     unsigned n_destroyed;
 };
 
-/* Too large for a stack, one for each of the operations at once. */
+/* There is one walk per concurrent operation. They are too large for the
+ * stack. */
 static struct walk walks[N_WALKS];
 
 static struct engine_collective
@@ -83,7 +85,8 @@ column_of(struct walk *walk)
     return line;
 }
 
-/* Odd rows the other way round: lower ranks of the plan, not of the context. */
+/* Odd rows have their ranks in reverse order, so that a rank's index in the
+ * plan is not in the order of the context. */
 static struct engine_collective
 row_of(struct walk *walk)
 {
@@ -168,7 +171,7 @@ walk_run(struct walk *walk)
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
 }
 
-/* Row r got block r of row 0 of each column, and the row has summed that. */
+/* Row r received block r of row 0 from each column, and has summed it. */
 static int
 walk_check(const struct walk *walk, int32_t value)
 {
@@ -216,7 +219,7 @@ lines_move_what_their_members_have(void **state)
                      0);
 }
 
-/* On both kinds of checking. */
+/* Runs the body with and without the check of calls. */
 static void
 run_both(rank_fn *body, uint32_t timeout_ms)
 {
@@ -228,8 +231,8 @@ run_both(rank_fn *body, uint32_t timeout_ms)
     assert_int_equal(ranks_run(&options), 0);
 }
 
-/* The others wait, in other chain, and ask each other for what: that one is
- * later than they wait before they ask is what is tested. */
+/* The other ranks wait in different stages and ask each other for the cause.
+ * Rank 3 must be later than the time after which they ask. */
 static int
 late_body(struct rank *rank)
 {
@@ -255,7 +258,7 @@ absent_body(struct rank *rank)
         room_await(rank, 0, 3);
         return 0;
     }
-    /* Nobody else is late. */
+    /* No other rank is late. */
     room_add(rank, 1);
     room_await(rank, 1, 3);
     walk_set_out(&walks[0], rank, 0);
@@ -268,7 +271,8 @@ absent_body(struct rank *rank)
 static void
 rank_that_does_not_come_is_named_by_all(void **state)
 {
-    /* Long enough for the others to have called, on a busy machine, too. */
+    /* This is long enough for the other ranks to call, also on a busy
+     * machine. */
     run_both(absent_body, 1000);
 }
 
@@ -299,7 +303,7 @@ killed_body(struct rank *rank)
     walks[0].killed_at = rank->rank == 1 ? 1 : 0;
     RANK_CHECK(walk_run(&walks[0]) == HOOP_E_PEER_LOST);
     RANK_CHECK(error_names(rank, 1));
-    /* Who ends first is not to be missed, too. */
+    /* A rank that ends early must not be reported as lost, too. */
     room_add(rank, 0);
     room_await(rank, 0, 3);
     return 0;
@@ -311,7 +315,7 @@ rank_killed_in_the_middle_is_named_by_all(void **state)
     run_both(killed_body, 0);
 }
 
-/* Rank 2 means another walk, as only the hash of its call tells. */
+/* Rank 2 starts a different walk, which only the hash of its call shows. */
 static int
 other_body(struct rank *rank)
 {

@@ -1,5 +1,4 @@
-/* tests/fault/ranks/mismatch_calls.c - every collective as a row of one
- * table */
+/* tests/fault/ranks/mismatch_calls.c - collectives as rows of one table */
 
 #include "fault/ranks/mismatch_calls.h"
 
@@ -118,7 +117,7 @@ run_exscan(const struct matrix_args *args)
                        args->op, args->comm);
 }
 
-/* Lengths are no part of the call: half a kilobyte at most. */
+/* The length of an object is no part of the call. It is at most 512 bytes. */
 static size_t
 object_bytes(const struct matrix_args *args)
 {
@@ -176,7 +175,7 @@ run_scatter_object(const struct matrix_args *args)
     return status;
 }
 
-/* In two pieces. */
+/* The buffer is reduced as two pieces. */
 static enum hoop_status
 run_allreduce_coalesced(const struct matrix_args *args)
 {
@@ -213,7 +212,7 @@ const struct matrix_call matrix_calls[] = {
     {"scatter", BLOCKS | ROOTED, run_scatter},
     {"scatterv", V_FORM | ROOTED, run_scatterv},
     {"alltoall", BLOCKS, run_alltoall},
-    /* Its counts are a matter of two ranks each: a test of their own. */
+    /* Each of its counts concerns only two ranks and has a test of its own. */
     {"alltoallv", MATRIX_HAS_DTYPE | MATRIX_IN_BLOCKS, run_alltoallv},
     {"scan", TYPED | REDUCES, run_scan},
     {"exscan", TYPED | REDUCES, run_exscan},

@@ -1,8 +1,8 @@
 /*
- * tests/fault/ranks/mismatch_calls.h - every collective as a row of one table
+ * tests/fault/ranks/mismatch_calls.h - collectives as rows of one table
  *
- * What two ranks may call differently is said of each, so that a matrix of
- * differing calls needs to know none by name. A new collective is a new row.
+ * Each row says what two ranks may call differently, so that a matrix of
+ * differing calls knows no collective by name. A new collective is a new row.
  */
 
 #ifndef TESTS_MISMATCH_CALLS_H
@@ -17,7 +17,7 @@ enum {
     MATRIX_RANKS = 4,
 };
 
-/* What a call has that may differ. */
+/* These parts of a call may differ. */
 enum matrix_parts {
     MATRIX_HAS_DTYPE = 1,
     MATRIX_HAS_COUNT = 2,
@@ -30,8 +30,8 @@ enum matrix_parts {
 struct matrix_args {
     const void *send;
     void *recv;
-    size_t count;         /* of a whole buffer, or of one block */
-    const size_t *counts; /* the same, one for each rank */
+    size_t count;         /* elements of a whole buffer, or of one block */
+    const size_t *counts; /* the counts of all ranks */
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
     uint32_t root;
@@ -39,8 +39,8 @@ struct matrix_args {
 };
 
 struct matrix_call {
-    const char *name; /* as errors tell it */
-    unsigned parts;   /* of enum matrix_parts */
+    const char *name; /* the name in error texts */
+    unsigned parts;   /* a set of enum matrix_parts */
     enum hoop_status (*run)(const struct matrix_args *args);
 };
 

@@ -1,13 +1,13 @@
 /*
- * tests/fault/ranks/mismatch_matrix_test.c - every pair of differing
- * collectives
+ * tests/fault/ranks/mismatch_matrix_test.c - pairs of differing calls
  *
- * One rank of two, three or four calls another operation than the others, or
- * the same one with another dtype, count, root, reduce operator or in another
- * order. Each rank is told exactly once, at the call itself or, where it has
- * returned already, by one of two barriers; the text names both calls and both
- * ranks. No byte of another call reaches a buffer, and with the calls checked
- * first no byte at all is written. Then the communicator goes on.
+ * One rank of two, three or four calls another collective than the others, or
+ * the same one with another dtype, count, root or reduce operator, or makes two
+ * calls in another order. Each rank gets the error exactly once: from the call
+ * itself or, if that had returned, from one of two barriers. The text names
+ * both calls and both ranks. A buffer gets no byte of another call, and no byte
+ * at all if the calls are checked first. After that the communicator still
+ * works.
  */
 
 #include <stdbool.h>
@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "child.h"
+#include "default_config.h"
 #include "fault/ranks/mismatch_calls.h"
 #include "ranks.h"
 #include "select/tuner.h"
@@ -27,37 +28,40 @@
 enum {
     SMALL = 8,
     LARGE = 1 << 20,
-    /* Blocks may grow by an element. */
+    /* A block may grow by one element. */
     SLACK = 4096,
     STRETCH = 256,
     CALLS_MAX = 2,
-    /* Of the first calls of the pairs, each in a world of its own. */
+    /* The first calls of the pairs are divided into slices. Each has a world of
+     * its own. */
     SLICES = 5,
-    /* Calls after which everybody has been told. */
+    /* After these calls every rank has had the error. */
     BARRIERS = 2,
 };
 
-/* Of the pairs of operations, by turns. */
+/* Of the pairs of collectives, one in EVERY is tested. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const size_t EVERY = 9;
 #else
 static const size_t EVERY = 1;
 #endif
 
-/* What buffers are full of: of the many, of the odd one, and where nothing
- * has been written. Sums of the first are less than the others. */
+/* The buffers of most ranks have MANY in each byte, and those of the rank that
+ * differs have ODD. Receive buffers begin with UNTOUCHED. Sums of MANY are less
+ * than the other two. */
 static const uint8_t MANY = 0x01;
 static const uint8_t ODD = 0x60;
 static const uint8_t UNTOUCHED = 0xee;
 
-/* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
+/* This is far below an operation's deadline of 20 s, but leaves sanitizers
+ * enough time. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
 enum way {
     WAY_OPERATION,
     WAY_DTYPE,
     WAY_COUNT,
-    WAY_COUNTS, /* of the same sum */
+    WAY_COUNTS, /* which have the same sum */
     WAY_ROOT,
     WAY_OP,
     WAY_ORDER,
@@ -70,18 +74,18 @@ static const char *const way_names[WAYS] = {
 
 struct matrix_case {
     enum way way;
-    const struct matrix_call *many; /* what all but one call */
+    const struct matrix_call *many; /* the call of all ranks but one */
     const struct matrix_call *odd;
     uint32_t odd_rank;
     size_t n_bytes;
 };
 
-/* A call with all that belongs to it. */
+/* This is a call with its arguments. */
 struct calling {
     const struct matrix_call *call;
     struct matrix_args args;
     size_t counts[MATRIX_RANKS];
-    char phrase[64]; /* by which it is known in a text */
+    char phrase[64]; /* the words that show it in an error text */
 };
 
 static void
@@ -120,7 +124,8 @@ calling_name_count(struct calling *calling, uint32_t size)
     snprintf(calling->phrase, sizeof(calling->phrase), "%zu elements", count);
 }
 
-/* What the odd one does otherwise, and how a text tells it. */
+/* Makes one rank's call differ, and sets the words for both calls in an error
+ * text. */
 static void
 differ(struct calling *many, struct calling *odd, enum way way, uint32_t size)
 {
@@ -178,7 +183,7 @@ struct told {
 struct scene {
     struct rank *rank;
     const struct matrix_case *at;
-    struct calling calls[CALLS_MAX]; /* of the many */
+    struct calling calls[CALLS_MAX]; /* the calls of most ranks */
     struct calling odd[CALLS_MAX];
     unsigned n_calls;
     uint8_t *send;
@@ -214,7 +219,7 @@ text_names(const struct scene *scene, uint32_t culprit)
     return strstr(scene->told.text, name) != NULL;
 }
 
-/* Both calls, the odd one, and one that it differs from. */
+/* The text must name both calls, the rank that differs, and another rank. */
 static bool
 text_is_right(const struct scene *scene)
 {
@@ -240,8 +245,8 @@ take_status(struct scene *scene, enum hoop_status status)
     return 0;
 }
 
-/* Only bytes of its own call are written, or none; as long as one follows
- * itself, it is looked at once for each stretch. */
+/* Only bytes of the rank's own call may be written, and none if calls are
+ * checked first. The loop skips a stretch of equal bytes at once. */
 static bool
 is_clean(const struct scene *scene)
 {
@@ -302,7 +307,8 @@ play(struct scene *scene)
 
     if (make_calls(scene) != 0)
         return 1;
-    /* Two calls in another order differ twice; who ran ahead is told once. */
+    /* Two calls in another order differ twice, but a rank that ran ahead gets
+     * one error. */
     if (scene->told.n_times == 0 || scene->told.n_times > scene->n_calls)
         return scene_report(scene, "not told once");
     if (!text_is_right(scene))
@@ -324,7 +330,8 @@ play_one(struct scene *scene,
     return play(scene);
 }
 
-/* Each rank as the odd one, small; large, each in its turn. */
+/* Plays the case with small buffers for each rank that may differ, and with
+ * large buffers for one rank in turn. */
 static int
 play_everywhere(struct scene *scene, struct matrix_case *at)
 {
@@ -367,11 +374,11 @@ play_slice(struct scene *scene, size_t first)
 struct slice {
     bool is_checked;
     size_t first;
-    const char *algorithms; /* NULL: the first of each collective */
+    const char *algorithms; /* NULL: the first algorithm of each collective */
 };
 
-/* Rings and chains wait for neighbours; trees and exchanges leave other ranks
- * without a word. */
+/* In rings and chains ranks wait for their neighbours. In trees and exchanges
+ * some ranks get no message from the rank that differs. */
 static const char trees[] =
     "reduce:binomial,broadcast:binomial,gather:binomial,scatter:binomial,"
     "allreduce:recursive_doubling,allgather:bruck,reduce_scatter:pairwise,"
@@ -409,7 +416,7 @@ matrix_body(struct rank *rank)
     roster->rank = rank->rank;
     for (uint32_t i = 0; i < rank->size; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "node");
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.algorithms, sizeof(config.algorithms), "%s",
              slice->algorithms);
     snprintf(config.link, sizeof(config.link), "latency=20us");
@@ -426,7 +433,7 @@ matrix_body(struct rank *rank)
     return result;
 }
 
-/* In a process of its own; returns its id. */
+/* Runs a slice in a process of its own and returns its PID. */
 static pid_t
 slice_start(const struct slice *slice, uint32_t size)
 {
@@ -443,8 +450,8 @@ slice_start(const struct slice *slice, uint32_t size)
          }) != 0);
 }
 
-/* Where all ranks only wait, each case takes the time until they ask each
- * other: many at a time. */
+/* Runs many slices at a time. If all ranks only wait, a case takes as long as
+ * they wait before they ask each other. */
 static void
 run_matrix(const struct slice *kind, uint32_t smallest)
 {
@@ -476,7 +483,7 @@ differing_calls_are_told_to_every_rank(void **state)
 static void
 differing_calls_of_trees_are_told_to_every_rank(void **state)
 {
-    /* Of fewer ranks trees are stars. */
+    /* With fewer ranks trees are stars. */
     run_matrix(&(struct slice){.algorithms = trees}, 4);
 }
 

@@ -1,10 +1,10 @@
 /*
- * tests/fault/ranks/mismatch_pairs_test.c - what only two ranks have to agree
- * on
+ * tests/fault/ranks/mismatch_pairs_test.c - mismatches between two ranks
  *
- * Lengths of an alltoallv, messages and their receives, a message where the
- * other calls a collective; and ranks that leave as soon as their call has
- * returned. Both sides are told, both are named, and the rest goes on.
+ * They concern the lengths of an alltoallv, a message and its receive, a
+ * message where the other rank calls a collective, and ranks that leave as soon
+ * as their call has returned. Both sides get an error that names both, and
+ * everything else goes on.
  */
 
 #include <stdbool.h>
@@ -21,10 +21,11 @@
 enum {
     LARGE = 1 << 18, /* elements */
     BARRIERS = 2,
-    /* Of what nothing else ends; the other must have said before what it is in,
-     * also on a busy machine. */
+    /* This is the deadline of calls that nothing else ends. By then the other
+     * rank must have said which call it is in, also on a busy machine. */
     DEADLINE_MS = 1500,
-    /* Of the pairs of operations one in so many; a sanitizer slows. */
+    /* Of the pairs of collectives, one in EVERY is tested; sanitizers are
+     * slow. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     EVERY = 6,
 #else
@@ -32,15 +33,16 @@ enum {
 #endif
 };
 
-/* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
+/* This is far below an operation's deadline of 20 s, but leaves sanitizers
+ * enough time. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
-/* Rank 0 sends so much to rank 1, who expects another length, and so much back
- * as it gets. */
+/* Rank 0 sends n_sent elements to rank 1, which expects n_expected. Rank 1
+ * sends back as many as it gets. */
 struct lengths {
     size_t n_sent;
     size_t n_expected;
-    bool is_mutual; /* both expect what the other does not send */
+    bool is_mutual; /* each rank expects what the other does not send */
 };
 
 static const struct lengths lengths[] = {
@@ -144,13 +146,13 @@ alltoallv_of_other_lengths_names_both(void **state)
     }
 }
 
-/* Rank 0 sends what does not fit rank 1's receive. */
+/* Rank 0 sends a message that does not fit the receive of rank 1. */
 struct misfit_message {
     size_t n_sent;
     size_t n_wanted;
-    enum hoop_dtype dtype; /* of the receive; int32 is sent */
+    enum hoop_dtype dtype; /* of the receive; the message is of int32 */
     uint32_t source;
-    bool is_late; /* the receive: the message is there before */
+    bool is_late; /* the message arrives before the receive starts */
 };
 
 static const struct misfit_message misfits[] = {
@@ -171,7 +173,7 @@ receive_misfit(struct rank *rank,
 {
     const uint64_t begin_ns = clock_now_ns();
 
-    /* Sent before it: what was sent first is there by then. */
+    /* This message follows the other one, which has arrived by then, too. */
     if (at->is_late)
         RANK_CHECK(hoop_recv(buffer, 1, HOOP_INT32, 0, 4, rank->comm, NULL) ==
                    HOOP_OK);
@@ -183,8 +185,8 @@ receive_misfit(struct rank *rank,
     return 0;
 }
 
-/* The receive fails, and a send that has not returned. One that has is not
- * told, nor is any other call. */
+/* The receive fails, and so does a send that has not returned. A send that has
+ * returned reports no error, and no other call does. */
 static int
 play_misfit(struct rank *rank, const struct misfit_message *at, int32_t *buffer)
 {
@@ -232,8 +234,8 @@ message_that_does_not_fit_is_told_to_who_waits(struct rank *rank)
     return 0;
 }
 
-/* A send that has returned is over: what follows it, either way, arrives,
- * and is not told of it. */
+/* A send that has returned is complete. Later messages in either direction
+ * arrive, and no later call fails because of it. */
 static int
 send_that_has_returned_fails_no_other_call(struct rank *rank)
 {
@@ -241,11 +243,11 @@ send_that_has_returned_fails_no_other_call(struct rank *rank)
 
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     if (rank->rank == 1) {
-        /* The send has returned. */
+        /* Wait until the send has returned. */
         room_await(rank, 0, 1);
         RANK_CHECK(hoop_recv(values, 1, HOOP_INT32, 0, 1, rank->comm, NULL) ==
                    HOOP_E_MISMATCH);
-        /* Behind the verdict. */
+        /* This message follows the mismatch report. */
         RANK_CHECK(hoop_send(values, 1, HOOP_INT32, 0, 2, rank->comm) ==
                    HOOP_OK);
         RANK_CHECK(hoop_recv(values, 1, HOOP_INT32, 0, 3, rank->comm, NULL) ==
@@ -264,7 +266,8 @@ send_that_has_returned_fails_no_other_call(struct rank *rank)
     return 0;
 }
 
-/* They may cross, as far as anybody knows: the deadline ends it. */
+/* For all that the ranks know, the message and the collective may cross, so
+ * only the deadline ends them. */
 static int
 message_and_collective_end_at_the_deadline(struct rank *rank)
 {
@@ -278,7 +281,7 @@ message_and_collective_end_at_the_deadline(struct rank *rank)
         RANK_CHECK(error_says("tag 7; it is in allreduce #"));
         RANK_CHECK(error_says("(int32, 1 elements"));
         RANK_CHECK(error_names(rank, 1));
-        /* Who leaves is another matter. */
+        /* Wait, because an early leave would give another error. */
         room_await(rank, 0, 1);
         return 0;
     }
@@ -289,7 +292,8 @@ message_and_collective_end_at_the_deadline(struct rank *rank)
     return 0;
 }
 
-/* Both only send, and are far ahead when the first frame of the other comes. */
+/* Both ranks only send, and are far ahead when the first frame of the other
+ * comes. */
 static int
 ranks_that_run_ahead_are_told(struct rank *rank)
 {
@@ -312,7 +316,8 @@ ranks_that_run_ahead_are_told(struct rank *rank)
     return 0;
 }
 
-/* Each leaves as soon as its call has returned: nobody takes it for lost. */
+/* Each rank leaves as soon as its call has returned, and none takes it for
+ * lost. */
 static int
 leaving_body(struct rank *rank)
 {
@@ -323,7 +328,7 @@ leaving_body(struct rank *rank)
     int32_t recv[MATRIX_RANKS] = {0};
     const uint64_t begin_ns = clock_now_ns();
 
-    /* As a session does when it joins: neighbours are connected. */
+    /* The barrier connects neighbours, as a session does when it joins. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     const enum hoop_status status = call->run(&(struct matrix_args){
         .send = send,

@@ -1,9 +1,8 @@
 /*
- * tests/fault/ranks/pipe_errors_test.c - calls that are wrong, and stages that
- * are not there
+ * tests/fault/ranks/pipe_errors_test.c - wrong calls and absent stages
  *
- * Everybody concerned is told, soon, and with whom it was; nothing is handed
- * out.
+ * Every rank concerned soon gets an error that names the other side. No tensor
+ * is returned.
  */
 
 #include <signal.h>
@@ -19,7 +18,7 @@
 #include "integration/pipeline/pipe_case.h"
 
 enum {
-    LARGE = 1 << 18, /* elements: waits for its receive */
+    LARGE = 1 << 18, /* elements; such a send waits for its receive */
 };
 
 static uint8_t bytes[8 * LARGE];
@@ -37,7 +36,7 @@ ring_goes_on(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* What is wrong in itself: on every rank, before anything moves. */
+/* Every rank refuses a call that is wrong in itself, before any data move. */
 static int
 wrong_calls_are_refused_on_every_rank(struct rank *rank)
 {
@@ -86,7 +85,7 @@ wrong_calls_are_refused_on_every_rank(struct rank *rank)
     return 0;
 }
 
-/* Nobody sends, and nobody receives. */
+/* No stage sends, and none receives. */
 static int
 missing_body(struct rank *rank)
 {
@@ -112,7 +111,7 @@ missing_body(struct rank *rank)
                HOOP_E_TIMEOUT);
     RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
     hoop_pipeline_free(pipeline);
-    /* Nobody leaves before all have waited. */
+    /* No rank leaves before all have waited. */
     room_add(rank, 9);
     room_await(rank, 9, rank->size);
     return 0;
@@ -130,7 +129,7 @@ missing_peer_ends_the_wait_at_the_deadline(void **state)
                          0);
 }
 
-/* All have been connected, and have nothing under way. */
+/* Connects all ranks. On return none has an operation in progress. */
 static enum hoop_status
 meet(struct rank *rank)
 {
@@ -141,7 +140,7 @@ meet(struct rank *rank)
     return status;
 }
 
-/* Rank 1 dies, while its neighbours exchange with it. */
+/* Rank 1 dies while its neighbours exchange with it. */
 static int
 killed_neighbour_is_named(struct rank *rank)
 {
@@ -170,8 +169,9 @@ killed_neighbour_is_named(struct rank *rank)
 }
 
 /*
- * Ranks 0 and 1 send shares to 2 and 3; rank 0 sends another shape, or dies.
- * All must know, though 3 got what it expects, and 1 sent it.
+ * Ranks 0 and 1 send shares to ranks 2 and 3. Rank 0 sends another shape, or
+ * dies. All must get an error, although rank 3 gets what it expects from rank
+ * 1.
  */
 static int
 share_body(struct rank *rank)
@@ -215,7 +215,7 @@ share_body(struct rank *rank)
         RANK_CHECK(status == (rank->rank == 2 ? expected : HOOP_E_MISMATCH));
         RANK_CHECK(rank->rank == 2 || error_says("gathering the shares"));
     }
-    /* Nobody leaves before all have heard. */
+    /* No rank leaves before all have had their error. */
     room_add(rank, 9);
     room_await(rank, 9, expected == HOOP_E_PEER_LOST ? 3 : 4);
     hoop_pipeline_free(pipeline);
@@ -238,7 +238,7 @@ share_that_fails_is_told_to_who_gathers(void **state)
                          0);
 }
 
-/* Rank 0 tells of what no tensor can be. */
+/* Rank 0 announces shapes that no tensor can have. */
 static int
 shape_that_cannot_be_is_refused(struct rank *rank)
 {
@@ -276,26 +276,27 @@ shape_that_cannot_be_is_refused(struct rank *rank)
 }
 
 /*
- * Stages that do not mean the same.
+ * Stages disagree about a list of tensors.
  *
- * Both sides are told, soon, and who they are; nothing is handed out; the
- * others, and the next lane, go on.
+ * Both sides soon get an error that names them, and no tensor is returned. The
+ * other stages and the next lane go on.
  */
 
 enum {
-    MISFITS_LARGE = 1 << 18, /* elements: waits for its receive */
+    MISFITS_LARGE = 1 << 18, /* elements; such a send waits for its receive */
     LIST_MAX = 3,
     SETTLINGS = 2,
 };
 
-/* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
+/* This is far below an operation's deadline of 20 s, but leaves sanitizers
+ * enough time. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
 static uint8_t misfits_bytes[8 * MISFITS_LARGE];
 
-/* Stage 0 sends a list to stage 1, which expects another. */
+/* Stage 0 sends a list of tensors to stage 1, which expects another. */
 struct misfit {
-    const char *sent_text; /* in the texts of both */
+    const char *sent_text; /* how the errors of both stages show it */
     const char *wanted_text;
     size_t n_sent;
     size_t n_wanted;
@@ -375,8 +376,9 @@ misfit_call(hoop_pipeline_t *pipeline,
                      : hoop_pipe_recv_forward(pipeline, &list, &options);
 }
 
-/* Both ways with both neighbours, whose verdicts come before. A call that was
- * done before it was refused is told of by this one. */
+/* Exchanges in both directions with both neighbours, whose error reports arrive
+ * first. If an earlier call had returned before it was refused, this call
+ * reports that. */
 static enum hoop_status
 settle(hoop_comm_t *comm)
 {
@@ -400,7 +402,7 @@ settle(hoop_comm_t *comm)
     return status;
 }
 
-/* A send may have returned: then one of the next calls tells. */
+/* A send may have returned. One of the next calls then reports the error. */
 static int
 play_misfit(struct rank *rank,
             hoop_pipeline_t *pipeline,
@@ -452,8 +454,8 @@ lists_that_differ_are_told_to_both(struct rank *rank)
     return 0;
 }
 
-/* The last rank's tensor is larger, so that its neighbours, or all, are
- * told. */
+/* The tensor of the last rank is larger. That rank and its neighbours get an
+ * error. In a small ring these are all ranks. */
 static int
 ring_of_different_shapes_is_told(struct rank *rank)
 {

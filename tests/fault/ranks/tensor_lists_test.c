@@ -1,11 +1,10 @@
 /*
- * tests/fault/ranks/tensor_lists_test.c - lists that the two sides do not mean
- * alike
+ * tests/fault/ranks/tensor_lists_test.c - lists on which two stages differ
  *
- * A count, a shape or a dtype that differs fails this call on both sides, which
- * name what both said. The call in the other direction, and the next of this
- * one, bring their own data; what was expected serves again, and was never
- * written to.
+ * If the count, a shape or a dtype differs, the call fails on both sides, and
+ * both errors show what each side passed. The call in the other direction and
+ * the next call in this one still deliver their data. The list that was
+ * expected is unchanged and can be used again.
  */
 
 #include <stdio.h>
@@ -18,12 +17,12 @@
 #include "integration/pipeline/pipe_case.h"
 
 enum {
-    LARGE = 70000, /* elements: sent in pieces, which are asked for */
+    LARGE = 70000, /* elements; the receiver asks for the pieces */
 };
 
 static int64_t mine[LARGE + 8];
 
-/* Stage 0 sends n_sent, stage 1 expects n_wanted. */
+/* Stage 0 sends n_sent tensors, and stage 1 expects n_wanted. */
 struct difference {
     size_t n_sent;
     size_t n_wanted;
@@ -96,8 +95,7 @@ static const struct difference differences[] = {
      "int64"},
 };
 
-/* One family of calls, to the next and from it, or to the previous and from
- * it. */
+/* These calls of one family pass tensors to the next stage or back. */
 struct calls {
     void *owner;
     enum hoop_status (*forth)(void *owner, bool is_sent, struct hoop_tensors *);
@@ -132,7 +130,7 @@ stages_back(void *owner, bool is_sent, struct hoop_tensors *list)
                    : hoop_p2p_recv_backward(owner, list, 0);
 }
 
-/* Two numbers, which only this call of this pair has. */
+/* Passes two numbers that only this call of this pair uses. */
 static int
 pair_goes_through(struct rank *rank,
                   const struct calls *calls,
@@ -229,7 +227,7 @@ lists_that_differ_fail_this_call_on_both_sides(struct rank *rank)
     return 0;
 }
 
-/* The first chunk has nothing to receive, the second a list of two: one struct
+/* The first chunk receives nothing, and the second a list of two. One struct
  * serves for both. */
 static int
 chunks_body(struct rank *rank)
@@ -264,7 +262,8 @@ chunks_body(struct rank *rank)
     return 0;
 }
 
-/* Any shape, twice, of different ones. */
+/* Receives tensors of any shape, which differ each time, with the same
+ * struct. */
 static int
 reuse_body(struct rank *rank)
 {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/recovery/attrition_deaths.py - members die, and their coordinator, too
 
-attrition_deaths.py HOOPD ATTRITION_TEST [--seconds N] [--pause S]: jobs lose
-four of six members each, 50 ms apart, and those that are left shrink and
-recompute every result (tests/integration/recovery/attrition_test.c), while every S
-seconds hoopd is killed with SIGKILL and started again on its data. Nothing may
-hang or be wrong; hoopd's memory and descriptors, in its last life, are printed.
+attrition_deaths.py HOOPD ATTRITION_TEST [--seconds N] [--pause S]: each job
+loses four of its six members, 50 ms apart. The survivors shrink and recompute
+every result (tests/integration/recovery/attrition_test.c). Meanwhile hoopd is
+killed with SIGKILL every S seconds and started again on its data. No call may
+hang, and no result may be wrong. The memory and descriptors of the last hoopd
+are printed.
 """
 
 import argparse
@@ -18,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..'))
 from coordinator_deaths import Coordinator
 from programs import Program, Wrong
 
-LAST_JOBS_S = 90  # those that have begun, at the latest
+LAST_JOBS_S = 90  # the longest time for the jobs that have begun
 
 
 def size_of(pid):
@@ -29,7 +30,7 @@ def size_of(pid):
 
 
 def deaths(coordinator, jobs, options):
-    """How often it has died when the jobs have ended."""
+    """Kill hoopd until the jobs have ended. Return how often it was killed."""
     end = time.monotonic() + options.seconds + LAST_JOBS_S
     n_deaths = 0
     next_death = time.monotonic() + options.pause

@@ -1,12 +1,13 @@
 /*
- * tests/fault/recovery/churn_member.c - one of many who die and are replaced
+ * tests/fault/recovery/churn_member.c - a member that may die and be replaced
  *
- * churn_member BOARD SLOT ID SIZE founder|newcomer: joins the job, calls
- * collectives without pause, each checked (churn_oracle.h), and may be killed
- * at any moment. Those that are left shrink, or go on by themselves where
- * HOOP_ON_FAILURE says retry; and they grow, up to SIZE, as soon as somebody
- * waits. What becomes of it stands on the board, a file that all share: two
- * words for all (stop; how many wait), then a line for each slot.
+ * churn_member BOARD SLOT ID SIZE founder|newcomer: the program joins the job
+ * and calls collectives without pause. It checks every result, and may be
+ * killed at any moment. The survivors shrink, or go on by themselves if
+ * HOOP_ON_FAILURE is retry. They grow, up to SIZE, as soon as a newcomer waits.
+ * The board is a file that all processes share. It has a head for all of them
+ * (whether to stop, and how many wait) and then a line for each slot, to which
+ * the member writes its progress.
  */
 
 #include <err.h>
@@ -27,13 +28,13 @@
 #include "hoop/hoop.h"
 
 /*
- * What a collective must have given, and to whom.
+ * The oracle computes what a collective must return on each rank.
  *
- * Everybody who ever lives has an id of his own, and what he brings follows
- * from it. When a communicator begins its members tell each other their ids;
- * after each call the library names the contributors, and the result is
- * computed again from exactly these. Somebody who is dead and counts all the
- * same, or counts twice, or is not named, makes it another.
+ * Every process has an ID of its own, from which the values that it contributes
+ * follow. When a communicator begins, its members exchange their IDs. After
+ * each call the library names the contributors, and the oracle recomputes the
+ * result from exactly these. The results differ if a dead member still counts,
+ * if a member counts twice, or if one is not named.
  */
 
 enum {
@@ -43,23 +44,23 @@ enum {
 
 struct oracle {
     uint64_t id;
-    uint64_t step; /* of all members: no two calls bring the same */
-    bool is_new;   /* has not been in a communicator with others yet */
+    uint64_t step; /* the same on all members; each call has other values */
+    bool is_new;   /* has not shared a communicator with others yet */
 
-    uint64_t ids[ORACLE_RANKS]; /* by rank of the world; 0: nobody knows */
-    bool is_all_new;            /* nobody was there before */
-    uint64_t n_calls;           /* that ended well */
+    uint64_t ids[ORACLE_RANKS]; /* by rank in the world; 0: unknown */
+    bool is_all_new;            /* no member was there before */
+    uint64_t n_calls;           /* calls that succeeded */
     uint64_t n_wrong;
 };
 
-/* What rank 0 says to all, with any call. */
+/* Rank 0 tells this to all members with any call. */
 struct oracle_wish {
     uint64_t mine;
-    uint64_t all; /* the sum */
+    uint64_t all; /* the sum of mine over all members */
 };
 
 enum {
-    WORDS = 3, /* that are gathered: id, step, newness */
+    WORDS = 3, /* the words of an allgather: ID, step, newness */
     STEP_LEAP = 1 << 20,
 };
 
@@ -78,7 +79,7 @@ element_of(uint64_t id, uint64_t step, size_t at)
     return mix(id ^ mix(step)) + at * (2 * id + 1);
 }
 
-/* Whom the library names. */
+/* The library names these contributors. */
 struct named {
     uint32_t ranks[ORACLE_RANKS];
     uint32_t n_ranks;
@@ -93,7 +94,7 @@ contributors_get(hoop_comm_t *comm, struct named *out_named)
         out_named->n_ranks = 0;
 }
 
-/* It must be one that the members have met. */
+/* Reports a wrong result, and the contributors that were named. */
 static void
 wrong_say(struct oracle *oracle,
           const hoop_comm_t *comm,
@@ -120,8 +121,8 @@ named_are_known(const struct oracle *oracle, const struct named *named)
     return named->n_ranks > 0;
 }
 
-/* The members of comm meet: all know all ids, and the greatest step. Statuses
- * are those of the collectives. */
+/* Exchanges the IDs of the members of comm, and takes the greatest step.
+ * Returns the status of the collective. */
 static enum hoop_status
 oracle_meet(struct oracle *oracle, hoop_comm_t *comm)
 {
@@ -142,7 +143,7 @@ oracle_meet(struct oracle *oracle, hoop_comm_t *comm)
             oracle->step = words[i][1];
         oracle->is_all_new &= words[i][2] == 1;
     }
-    /* Beyond whatever one of them may have begun. */
+    /* The new step is beyond any that one of them may have begun. */
     oracle->step = (oracle->step / STEP_LEAP + 1) * STEP_LEAP;
     if (!named_are_known(oracle, &named))
         wrong_say(oracle, comm, &named, "members without ids");
@@ -201,7 +202,7 @@ gather_call(struct oracle *oracle, hoop_comm_t *comm)
     return HOOP_OK;
 }
 
-/* Everything that is drawn follows from the step, which all have. */
+/* Everything random follows from the step, which is the same on all members. */
 static enum hoop_status
 oracle_call(struct oracle *oracle, hoop_comm_t *comm, struct oracle_wish *wish)
 {
@@ -231,30 +232,30 @@ enum {
     JOIN_MS = 60000,
     TRIES = 20, /* of a recovery */
     REFUSED_US = 20000,
-    HEAP_CALLS = 16, /* after which the heap is measured again */
+    HEAP_CALLS = 16, /* the heap is measured once per so many calls */
 };
 
 static const uint64_t WISH_STOP = 1U << 16;
 
-/* Words of the head. */
+/* These are the words of the head. */
 enum {
     HEAD_STOP,
     HEAD_WAITING,
 };
 
-/* Words of a line. */
+/* These are the words of a line. */
 enum {
     LINE_STATE,
     LINE_CALLS,
     LINE_WRONG,
     LINE_SHRUNK,
     LINE_GROWN,
-    LINE_BARREN, /* growths that nobody came to, or that failed */
+    LINE_BARREN, /* growths to which no newcomer came, or that failed */
     LINE_SEEN_NS,
-    LINE_JOINED,   /* how often */
-    LINE_ORPHANED, /* joined, and nobody was there */
+    LINE_JOINED,   /* how often the member has joined */
+    LINE_ORPHANED, /* joins after which no other member was there */
     LINE_SIZE,
-    LINE_HEAP_KIB, /* in use */
+    LINE_HEAP_KIB, /* the heap memory in use */
 };
 
 enum member_state {
@@ -319,14 +320,15 @@ comm_change(struct churn_member *member, hoop_comm_t *comm)
     member->comm = comm;
 }
 
-/* A rank is lost, or others have found that and wait for this one. */
+/* Returns whether a rank is lost, or others have found that one is lost and
+ * wait for this rank. */
 static bool
 is_interrupted(enum hoop_status status)
 {
     return status == HOOP_E_PEER_LOST || status == HOOP_E_ABORTED;
 }
 
-/* A member may die in it, too. */
+/* Shrinks. It tries again, because a member may die during that, too. */
 static enum hoop_status
 shrink_surely(struct churn_member *member)
 {
@@ -342,7 +344,7 @@ shrink_surely(struct churn_member *member)
     return HOOP_OK;
 }
 
-/* All that are left are together again. */
+/* Recovers until all survivors are together again. */
 static enum hoop_status
 recover(struct churn_member *member, enum hoop_status status)
 {
@@ -358,7 +360,8 @@ recover(struct churn_member *member, enum hoop_status status)
     return status;
 }
 
-/* Newcomers come in, or nobody does: all must mean the same communicator. */
+/* Admits newcomers or none. All members must go on with the same
+ * communicator. */
 static enum hoop_status
 newcomers_admit(struct churn_member *member, uint32_t n_newcomers)
 {
@@ -367,7 +370,7 @@ newcomers_admit(struct churn_member *member, uint32_t n_newcomers)
         hoop_comm_grow(member->comm, n_newcomers, GROW_MS, &grown);
     uint64_t said = grew == HOOP_OK;
 
-    /* A member has found one lost, and shrinks it. */
+    /* A member has found another one lost and shrinks the communicator. */
     if (grew == HOOP_E_ABORTED)
         return grew;
     enum hoop_status status = hoop_comm_agree(member->comm, &said);
@@ -384,7 +387,7 @@ newcomers_admit(struct churn_member *member, uint32_t n_newcomers)
     return status;
 }
 
-/* What rank 0 wants, and all do. */
+/* Returns what rank 0 asks all members to do. On other ranks this is 0. */
 static uint64_t
 wish_make(const struct churn_member *member)
 {
@@ -396,13 +399,14 @@ wish_make(const struct churn_member *member)
         return 0;
     if (member->head[HEAD_STOP])
         return WISH_STOP;
-    /* One who dies in the middle of a growth spoils it for those behind. */
+    /* A newcomer that dies during a growth makes it fail for all, so admit
+     * one. */
     if (member->was_in_vain && n_waiting > 0 && n_free > 0)
         return 1;
     return n_waiting < n_free ? n_waiting : n_free;
 }
 
-/* HOOP_OK: it is over. */
+/* Calls collectives and recovers until the job stops, which gives HOOP_OK. */
 static enum hoop_status
 steps_make(struct churn_member *member)
 {
@@ -423,7 +427,8 @@ steps_make(struct churn_member *member)
     return status;
 }
 
-/* A newcomer whose members are gone again has nobody to go on with. */
+/* Joins until there are members to go on with. Those that a newcomer has joined
+ * may be gone again. */
 static enum hoop_status
 join_surely(struct churn_member *member)
 {
@@ -435,7 +440,7 @@ join_surely(struct churn_member *member)
         board_write(member, MEMBER_JOINING);
         enum hoop_status status = hoop_join(&options, &member->session);
 
-        /* Nobody has found out yet that a place is free. */
+        /* The job does not know yet that a place is free. */
         if (status == HOOP_E_PRECONDITION && !is_founder) {
             usleep(REFUSED_US);
             continue;
@@ -467,7 +472,7 @@ main(int argc, char **argv)
     struct churn_member member = {.retries =
                                       remedy && strcmp(remedy, "retry") == 0};
 
-    /* Nobody is left over when the run is ended by force. */
+    /* No member outlives a run that is ended by force. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc != 6)
         errx(64, "usage: churn_member BOARD SLOT ID SIZE founder|newcomer");

@@ -3,16 +3,17 @@
 
 churn_run.py HOOPD CHURN_MEMBER [--seconds N] [--pause S] [--deaths S] ...
 
-Some jobs, each with residents, who stay, and mortals. Every --pause seconds one
-of the mortals is killed with SIGKILL, whatever it is doing, and another process
-comes in its place, which the job takes in by hoop_comm_grow(); every --deaths
-seconds hoopd is killed, too, and started again on its data. Half of the jobs
-shrink when somebody is lost, the others have HOOP_ON_FAILURE=retry. Each result
-is computed again from exactly the contributors that are named
-(churn_oracle.h). hoopd lists each job once, by its name, and in the end with those
-who live; its log tells each death once. Nobody may fail, nobody may stand still, and the memory and the
-descriptors of residents and hoopd stay what they were. --seconds 600 is the
-long run; --seed plays the same victims again.
+Each of several jobs has residents, which stay, and mortals. Every --pause
+seconds one of the mortals is killed with SIGKILL, whatever it is doing. Another
+process takes its place, and the job admits it with hoop_comm_grow(). Every
+--deaths seconds hoopd is killed as well and started again on its data. Half of
+the jobs shrink when a rank is lost; the others have HOOP_ON_FAILURE=retry. Each
+member recomputes every result from exactly the contributors that are named
+(churn_member.c). hoopd must list each job once, by its name, and at the end
+with the members that live; its log must report each death once. No member may
+fail or stand still. The memory and the descriptors of residents and hoopd must
+not grow. --seconds 600 is the long run, and --seed repeats the choice of
+victims.
 """
 
 import argparse
@@ -33,16 +34,17 @@ from coordinator_deaths import Coordinator
 from programs import Program, Wrong
 
 HEAD, LINE, SLOTS = 8, 16, 64
-IN, DONE = 2, 3  # before: joining, or not even that
+IN, DONE = 2, 3  # lower states: joining, or not started
 FIELDS = ('state', 'calls', 'wrong', 'shrunk', 'grown', 'barren', 'seen_ns',
           'joined', 'orphaned', 'size', 'heap_kib')
-HANG_S = 60  # a resident that does nothing for so long
+HANG_S = 60  # how long a resident may make no progress
 END_S = 60
 LOOK_S = 0.5
 
 
 def usage_of(pid):
-    """KiB in memory, and descriptors; None: it is no more."""
+    """Return the memory in KiB and the number of descriptors, or None if it has
+    ended."""
     try:
         with open(f'/proc/{pid}/status', encoding='utf-8') as lines:
             resident = [line for line in lines if line.startswith('VmRSS')]
@@ -53,7 +55,7 @@ def usage_of(pid):
 
 
 class Board:
-    """What the members of one job write, see churn_member.c."""
+    """The members of one job write to this; see churn_member.c."""
 
     def __init__(self, path):
         self.path = path
@@ -71,13 +73,13 @@ class Board:
         return dict(zip(FIELDS, words))
 
     def clear(self, slot):
-        """For another in the place of who was there."""
+        """Clear the line for the next member of the slot."""
         struct.pack_into(f'={LINE}Q', self.words, (HEAD + slot * LINE) * 8,
                          *([0] * LINE))
 
 
 class Job:
-    """Slots, the first of which are residents'."""
+    """A job has slots, of which the first are residents."""
 
     def __init__(self, run, number):
         self.run = run
@@ -104,7 +106,7 @@ class Job:
             HOOP_LOG=options.log, HOOP_DEBUG_FAULT=fault, **extra)
 
     def replace(self, slot):
-        """Kill who is there, and have another come."""
+        """Kill the member of a slot and start another one there."""
         member = self.members[slot]
         member.kill()
         self.n_killed += 1
@@ -114,7 +116,7 @@ class Job:
         self.start(slot, 'newcomer')
 
     def count(self, slot):
-        """What one has done who does no more."""
+        """Add up what a member has done that has ended."""
         member, line = self.members[slot], self.board.line(slot)
         if line['wrong']:
             raise Wrong(f'{member.name}: a wrong result\n' + member.text())
@@ -122,7 +124,7 @@ class Job:
             self.totals[field] += line[field]
 
     def look(self, may_die=False):
-        """Somebody has ended, or stands still?"""
+        """Check that no member has ended, is wrong or stands still."""
         lines = [self.board.line(slot) for slot in range(len(self.members))]
         self.board.head_write(1, sum(line['state'] < IN for line in lines))
         now_ns = time.monotonic_ns()
@@ -140,7 +142,7 @@ class Job:
                             f'{lines[slot]}\n' + member.text()[-3000:])
 
     def stop(self):
-        """All that are in leave together; who still waits is not needed."""
+        """Let all members leave together. Kill newcomers that still wait."""
         self.board.head_write(0, 1)
         end = time.monotonic() + END_S
         while any(self.board.line(slot)['state'] != DONE
@@ -158,21 +160,22 @@ class Job:
 
 
 class Watch:
-    """Memory and descriptors of one over the time."""
+    """This records the memory and descriptors of one process over time."""
 
     def __init__(self, name):
         self.name = name
         self.samples = []
 
     def take(self, moment, pid, heap_kib=0, kept_kib=0):
-        """kept_kib of its memory has a bound of its own."""
+        """Take a sample. kept_kib of the memory has a bound of its own."""
         usage = usage_of(pid)
         if usage:
             self.samples.append((moment, usage[0] - kept_kib, usage[1],
                                  heap_kib))
 
     def at(self, begin, end):
-        """Medians between two parts of the time."""
+        """Return the medians of the samples between two fractions of the
+        time."""
         if not self.samples:
             return 0, 0, 0
         last = self.samples[-1][0]
@@ -191,7 +194,8 @@ class Watch:
             f'{n} fds' for kib, n, heap_kib in self.looks())
 
     def grows(self):
-        """Steadily: what is kept for the next one comes once."""
+        """Return whether the process grows steadily. Memory that is kept for
+        reuse grows only once."""
         first, middle, last = self.looks()
         return (last[0] > middle[0] * 1.05 + 256 > first[0] * 1.05 + 512 and
                 last[0] > first[0] * 1.3 + 1024 or
@@ -200,7 +204,7 @@ class Watch:
 
 
 class Run:
-    """All of it."""
+    """This runs the whole check once."""
 
     def __init__(self, options, folder):
         self.options = options
@@ -209,7 +213,7 @@ class Run:
         self.coordinator = Coordinator(options.hoopd, folder, 'process')
         self.n_ids = 0
         self.n_deaths = 0
-        self.n_told = 0  # deaths of members, by hoopd's log
+        self.n_told = 0  # deaths of members that hoopd's log reports
         self.jobs = [Job(self, number) for number in range(options.jobs)]
         self.watches = {}
 
@@ -240,13 +244,14 @@ class Run:
                 self.watches.setdefault(name, Watch(name)).take(
                     moment, job.members[slot].popen.pid,
                     job.board.line(slot)['heap_kib'])
-        # Replies that a hoopd has from the one before are kept as long as new ones.
+        # Replies that a new hoopd inherits are kept as long as new ones.
         kept_kib = self.coordinator.metric('hoop_rpc_kept_bytes') // 1024
         self.watches.setdefault('hoopd', Watch('hoopd')).take(
             moment, self.coordinator.program.popen.pid, 0, kept_kib)
 
     def lines(self):
-        """Of each job that lives: its name, state, epoch, size, members, ..."""
+        """Return the line of each job that lives: name, state, epoch, size,
+        members, ..."""
         client = Client(self.coordinator.address)
         try:
             return [line for line in client.call('Status/Jobs', [])[3]
@@ -255,7 +260,8 @@ class Run:
             client.close()
 
     def lists_check(self):
-        """However often it has grown, each job is there once, with its name."""
+        """Check that each job is listed once, by its name, however often it has
+        grown."""
         lines = self.lines()
         if sorted(line[0] for line in lines) != sorted(
                 job.name for job in self.jobs):
@@ -263,7 +269,8 @@ class Run:
         return lines
 
     def members_check(self):
-        """Nobody is killed any more: in the end those are members who live."""
+        """Wait until the listed members are those that live. None is killed any
+        more."""
         end = time.monotonic() + END_S
         while True:
             for job in self.jobs:
@@ -276,7 +283,8 @@ class Run:
             time.sleep(0.05)
 
     def log_check(self):
-        """Each life of hoopd tells a death once, of a job that users know."""
+        """Check that each hoopd reports a death once, and for a job that users
+        know."""
         n_told = 0
         for life in range(1, self.coordinator.n_lives + 1):
             path = os.path.join(self.folder, f'hoopd{life}.log')
@@ -305,7 +313,7 @@ class Run:
             if now >= next_kill:
                 job, slot = self.chance.choice(self.mortals())
                 job.replace(slot)
-                # Not two at once because the last ones were late.
+                # Delays must not make two kills follow at once.
                 next_kill = max(next_kill + self.options.pause,
                                 now + self.options.pause / 2)
             if now >= next_death and self.options.deaths > 0:
@@ -320,7 +328,8 @@ class Run:
             time.sleep(0.005)
 
     def newcomer_await(self):
-        """Some job has taken one in; on a busy machine they come late."""
+        """Wait until a job has admitted a newcomer, which takes long on a busy
+        machine."""
         end = time.monotonic() + END_S
         while not any(job.board.line(0)['grown'] for job in self.jobs):
             for job in self.jobs:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """tests/fault/recovery/recovery_lease_check.py - who has died is found out between restarts
 
-recovery_lease_check.py HOOPD HOOPCTL STEADY: a job whose workers have all been killed,
-so that nobody is left to accuse them, and beside it one that lives; hoopd is
-killed and started again so often that no lease ends in one of its lives. The
-first job ends all the same, in the time of one lease and its grace, of those in
-which a hoopd ran; the other loses nobody.
+recovery_lease_check.py HOOPD HOOPCTL STEADY: all workers of one job have been
+killed, so that none is left to report the others, and another job lives. hoopd
+is killed and started again so often that no lease ends while one hoopd runs.
+The first job must still end, once hoopd has run for the time of one lease and
+its grace in total. The other job must lose no rank.
 """
 
 import os
@@ -25,7 +25,7 @@ LIFE_S = 0.7
 
 
 class Brief(Coordinator):
-    """Of short leases."""
+    """This hoopd has short leases."""
 
     def __init__(self, path, folder):
         super().__init__(path, folder, 'process')
@@ -33,7 +33,7 @@ class Brief(Coordinator):
 
 
 class Check:
-    """Both jobs."""
+    """This checks both jobs."""
 
     def __init__(self, paths, folder):
         self.hoopd, self.hoopctl, self.steady = paths
@@ -75,7 +75,8 @@ class Check:
                 program.kill()
 
     def until_it_ends(self):
-        """How long a hoopd ran, all in all."""
+        """Restart hoopd until the job ends. Return for how long hoopd ran in
+        total."""
         up_s = 0
         while True:
             self.coordinator.kill()

@@ -3,18 +3,19 @@
 
 recovery_run.py HOOPD CHURN_MEMBER [--cells N] [--seeds N] [--first N]
 
-A job of five calls collectives, loses one, shrinks, and takes in a newcomer
-(churn_member.c), again and again, until the faults of HOOP_DEBUG_FAULT have struck and
-all five are well. Two kinds of runs:
+A job of five members calls collectives, loses one, shrinks, and admits a
+newcomer (churn_member.c). It does so until the faults of HOOP_DEBUG_FAULT have
+struck and all five members are well. There are two kinds of runs:
 
-- a cell: hoopd is killed, stopped, or loses its answer, at one call, before it has
-  done anything, when all is kept and nobody is answered, or when somebody is;
-- a seed: ranks die while their job shrinks, agrees and grows, others while it
-  does so for the second time, and hoopd dies in the midst.
+- a cell: hoopd is killed, stopped, or loses its answer, at one call: before it
+  has done anything, when all is stored and no answer is sent, or when one is;
+- a seed: ranks die while their job shrinks, agrees and grows, and others while
+  it does so for the second time, and hoopd dies in the middle of it.
 
-Beside it a client adds to a counter: what was acknowledged is there, once. Without
---cells and --seeds all cells run, and twenty seeds. --commit-of chooses the first
-of them by the commit, so that each run of a few takes others.
+Beside the job a client adds to a counter, and every addition that was
+acknowledged must count once. Without --cells and --seeds all cells and twenty
+seeds run. --commit-of selects the first of them by the commit, so that short
+runs of different commits run different ones.
 """
 
 import argparse
@@ -35,13 +36,13 @@ from coordinator_deaths import Coordinator
 from programs import Program, Wrong
 
 SIZE = 5
-CALLS = 15  # of each, after all has happened
+CALLS = 15  # calls of each member after all faults
 RUN_S = 60
 STOPPED_S = 0.1
-NOTE_BYTES = 16  # common/fault/fault.c
-TRIES = 3  # of a cell whose fault comes too late
+NOTE_BYTES = 16  # the size of a note, see common/fault/fault.c
+TRIES = 3  # attempts at a cell whose fault comes too late
 
-# The n-th of them, of those that such a run makes.
+# These are calls of hoopd, each with its number among those that a run makes.
 OPS = [('rendezvous_join', 1), ('rendezvous_join', 5), ('rendezvous_join', 6),
        ('rendezvous_renew', 3), ('rendezvous_report', 1),
        ('rendezvous_watch', 4), ('rendezvous_leave', 1),
@@ -51,8 +52,8 @@ OPS = [('rendezvous_join', 1), ('rendezvous_join', 5), ('rendezvous_join', 6),
        ('groups_agree', 14), ('groups_leave', 1)]
 DEEDS = ['kill', 'exit:3', 'stop', 'delay:100ms', 'reset', 'drop']
 POINTS = ['begin', 'send', 'end']
-# A lost answer, on a connection that lives, is asked for again when the client
-# has lost patience: only some are waited for so.
+# A client asks for a lost answer on a living connection only when its patience
+# is over, so only some calls lose their answers.
 DROPPED = ('store_add', 'rendezvous_renew', 'groups_leave')
 
 
@@ -69,7 +70,8 @@ def cells_all():
 
 
 def scenario_of(seed):
-    """Who dies where: by slot; and hoopd in each of its lives."""
+    """Return the faults of the members by slot, of the newcomers, and of each
+    hoopd."""
     chance = random.Random(seed)
     places = ['op=shrink', 'op=shrink,at=send', 'op=shrink,at=receive',
               'op=shrink,at=send,segment=2', 'op=shrink,at=receive,segment=2',
@@ -91,11 +93,11 @@ def scenario_of(seed):
 
 
 class Missed(Exception):
-    """All went well, because nothing happened."""
+    """The run succeeded only because the fault did not happen."""
 
 
 class Mortal(Coordinator):
-    """hoopd, with a fault in each of its first lives."""
+    """This hoopd has a fault in each of its first lives."""
 
     def __init__(self, path, folder, faults):
         super().__init__(path, folder, 'process')
@@ -114,12 +116,12 @@ class Mortal(Coordinator):
         self.program.expect('serves workers on')
 
     def n_strikes(self):
-        """Each of them has noted its time."""
+        """Return how many faults have struck. Each has written a note."""
         return os.path.getsize(self.notes_path) // NOTE_BYTES
 
     def look(self):
-        """It is started when it has ended, and continued when it is stopped;
-        whether one of these."""
+        """Start hoopd again if it has ended, or continue it if it is stopped.
+        Return whether one of these was necessary."""
         popen = self.program.popen
         if popen.poll() is not None:
             if popen.returncode not in (-signal.SIGKILL, 3):
@@ -137,7 +139,7 @@ class Mortal(Coordinator):
 
 
 class Adder(threading.Thread):
-    """Adds 1 now and then; each time it must be one more."""
+    """Adds 1 now and then. The counter must grow by exactly 1 each time."""
 
     def __init__(self, address, job):
         super().__init__(daemon=True)
@@ -168,7 +170,7 @@ class Adder(threading.Thread):
 
 
 class Recovery:
-    """One run, in a folder of its own."""
+    """This is one run, in a folder of its own."""
 
     def __init__(self, options, folder, number, members, newcomers, lives):
         self.options = options
@@ -176,16 +178,16 @@ class Recovery:
         self.members = members
         self.newcomers = list(newcomers)
         self.coordinator = Mortal(options.hoopd, folder, lives)
-        # A cell is about one fault; of a seed, some may come too late.
+        # A cell is about one fault. Some faults of a seed may come too late.
         self.must_strike = not newcomers
         self.n_ids = 0
         self.n_died = 0
         self.n_struck = 0
-        # An odd one goes on by itself, see churn_run.py.
+        # Jobs with an odd number use HOOP_ON_FAILURE=retry, see churn_run.py.
         self.job = Job(self, number % 2)
 
     def dead_replace(self):
-        """Whoever has died by his fault."""
+        """Replace the members that have died by their faults."""
         for slot, member in enumerate(self.job.members):
             code = member.popen.poll()
             if code is None:
@@ -200,7 +202,8 @@ class Recovery:
                            self.newcomers.pop(0) if self.newcomers else '')
 
     def is_well(self, calls_before):
-        """All are in, have made some calls since, and know of each other."""
+        """Return whether all members are in, know of each other, and have made
+        CALLS calls since."""
         if self.n_died == 0:
             return False
         for slot in range(SIZE):
@@ -211,7 +214,7 @@ class Recovery:
         return True
 
     def go_on(self, end):
-        """Until nothing more happens, and all are well."""
+        """Wait until no fault strikes any more and all members are well."""
         calls = {}
         while not self.is_well(calls):
             if time.monotonic() > end:
@@ -240,7 +243,7 @@ class Recovery:
             while member.popen.poll() is None and time.monotonic() < end:
                 self.coordinator.look()
                 time.sleep(0.005)
-            # One may die of its fault even now.
+            # A member may die of its fault even now.
             if member.code() not in (0, -signal.SIGKILL):
                 raise Wrong(f'{member.name}:\n' + member.text()[-3000:])
 
@@ -278,7 +281,8 @@ class Recovery:
             raise Wrong(f'the counter: {adder.error or "no answer"}')
 
     def founders_await(self, end):
-        """The job has begun: before, it is not there for others."""
+        """Wait until the job has begun, because before that others cannot find
+        it."""
         while any(self.job.board.line(slot)['joined'] == 0
                   for slot in range(SIZE)):
             if self.coordinator.look():
@@ -289,7 +293,8 @@ class Recovery:
 
 
 def run_one(options, name, *scenario):
-    """None, or what is wrong."""
+    """Run a scenario, again if its fault was missed. Return what is wrong, or
+    None."""
     for _ in range(TRIES):
         try:
             return run_once(options, name, *scenario)
@@ -299,7 +304,7 @@ def run_one(options, name, *scenario):
 
 
 def run_once(options, name, *scenario):
-    """The same, or that the fault was Missed."""
+    """Run a scenario once. Raise Missed if its fault did not strike."""
     with tempfile.TemporaryDirectory(prefix='recovery_run.') as folder:
         recovery = Recovery(options, folder, *scenario)
         began = time.monotonic()
@@ -346,13 +351,13 @@ def options_read():
 
 
 def runs_of(options):
-    """Name, number, and what fails."""
+    """Yield the name, the number and the faults of each run."""
     cells = cells_all()
-    # Neighbours are alike: a few should differ.
+    # Neighbours are alike, and a few runs should differ.
     random.Random(1).shuffle(cells)
     for i in range(options.cells or 0):
         at = (options.first + i) % len(cells)
-        # Only who shrinks leaves a group before the end.
+        # Only a job that shrinks leaves a group before its end.
         number = 0 if 'op=groups_leave' in cells[at] else at
         yield (f'cell {at} (--cells 1 --first {at})', number,
                {2: 'op=allreduce,seq=10,do=kill'}, [], [cells[at]])

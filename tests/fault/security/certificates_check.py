@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """tests/fault/security/certificates_check.py - the recipes of docs/security.md, and dates
 
-certificates_check.py HOOPD HOOPCTL HOOPRUN TRAIN SECURITY.MD [CLOCK_AHEAD]: each
-block of commands under "TLS in practice" is run as it is printed, in a network
-namespace of its own. Then, with the certificates made so and with the clock set
-forward or back (the preloaded library CLOCK_AHEAD, where it can be preloaded), hoopd
-and workers whose certificate is not valid by their own clock say so at their start;
-where it is not by the clock of the other side, both do. The dates that they say are
-compared with those that openssl says. Exits with 77 where there are no network
-namespaces, unless HOOP_REQUIRE_NETNS is set.
+certificates_check.py HOOPD HOOPCTL HOOPRUN TRAIN SECURITY.MD [CLOCK_AHEAD]: the
+check runs each block of commands under "TLS in practice" as it is printed, in a
+network namespace of its own. The certificates made so are then used with the
+clock set forward or back by the preloaded library CLOCK_AHEAD, where it can be
+preloaded. hoopd and workers whose certificate is not valid by their own clock
+must say so when they start. If it is not valid by the clock of the other side,
+both must say so. The dates that they print are compared with those of openssl.
+The check exits with 77 where there are no network namespaces, unless
+HOOP_REQUIRE_NETNS is set.
 """
 
 import calendar
@@ -32,7 +33,7 @@ DATES = re.compile(
     r'the clock of this host says (\S+ \S+) UTC: renew the certificate, or set '
     r'the clock that is wrong')
 FORM = '%Y-%m-%d %H:%M:%S'
-# Between what the process read and what is compared with it.
+# This may pass between a clock reading and its comparison.
 SLACK_S = 120
 
 
@@ -46,7 +47,7 @@ def blocks_of(path):
 
 
 def shell_end(shell):
-    """With all that the block has left in the background."""
+    """Kill the shell with all that the block has left in the background."""
     try:
         os.killpg(shell.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -55,7 +56,7 @@ def shell_end(shell):
 
 
 def block_run(block, folder, programs):
-    """As a reader would, in a folder with ./train."""
+    """Run a block as a reader would, in a folder that has ./train."""
     os.symlink(programs['train'], os.path.join(folder, 'train'))
     for name in ('hoopd', 'hoopctl', 'hooprun'):
         os.symlink(programs[name], os.path.join(folder, name))
@@ -80,7 +81,7 @@ def block_run(block, folder, programs):
 
 
 def recipes(programs, path, folder):
-    """The folder of the recipe for certificates."""
+    """Run all recipes. Return the folder of the one for certificates."""
     chosen = None
     for number, block in enumerate(blocks_of(path)):
         own = os.path.join(folder, f'block{number}')
@@ -95,7 +96,7 @@ def recipes(programs, path, folder):
 
 
 def certificate_make(folder, name, days):
-    """NAME.pem and NAME.key, signed as the recipe's are."""
+    """Make NAME.pem and NAME.key, signed as in the recipe."""
     for command in (
             'openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes '
             f'-subj /CN={name} -keyout {name}.key -out {name}.csr',
@@ -106,7 +107,8 @@ def certificate_make(folder, name, days):
 
 
 def dates_of(path):
-    """Its common name, and from when until when it is valid, as openssl says."""
+    """Return the common name and the dates of validity, as openssl prints
+    them."""
     said = subprocess.run(
         ['openssl', 'x509', '-in', path, '-noout', '-subject', '-dates'],
         capture_output=True, text=True, check=True).stdout
@@ -123,7 +125,7 @@ class Check:
         self.started = []
 
     def start(self, what, ahead_days, certificate='host'):
-        """hoopd or train, with a clock that goes ahead."""
+        """Start hoopd or train with a clock that is ahead by so many days."""
         settings = {
             'HOOP_TLS': 'on', 'HOOP_TOKEN_FILE': f'{self.folder}/token',
             'HOOP_TLS_CA': f'{self.folder}/ca.pem',
@@ -141,7 +143,8 @@ class Check:
         return program
 
     def tells(self, program, words, certificate, ahead_days):
-        """One line, with the dates of the certificate and this clock."""
+        """Check that one line has the dates of the certificate and of this
+        clock."""
         program.expect(words)
         for line in program.text().splitlines():
             found = DATES.search(line)
@@ -180,7 +183,8 @@ class Check:
             self.tells(worker, words, 'host', days)
 
     def clocks_differ(self):
-        """The certificate is valid by the clock of who has it."""
+        """A certificate is valid by the clock of its owner, but not by that of
+        the peer."""
         certificate_make(self.folder, 'long', 3000)
         hoopd = self.start('hoopd', 0)
         hoopd.expect('serves workers')
@@ -199,7 +203,8 @@ class Check:
         hoopd.kill()
 
     def hoopd_warns(self):
-        """Of one that expires soon, and of no other."""
+        """hoopd warns of a certificate that expires soon, and of no other
+        one."""
         path = f'{self.folder}/brief.pem'
         certificate_make(self.folder, 'brief', 90)
         end = time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(dates_of(path)[2]))

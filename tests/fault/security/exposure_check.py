@@ -3,11 +3,12 @@
 
 exposure_check.py HOOPD HOOPCTL: hoopd is started in a network namespace of its
 own with every kind of token, address and permission. Where it listens is read
-from the kernel's tables, not from its log: without a token it is on 127.0.0.1
-and ::1 only, and one line says so. With a token it is on all addresses, and asks
-for that token. An address that other hosts reach, without a token, is refused
-with a line that says what to set, unless insecure-open was said. Exits with 77
-where there are no network namespaces, unless HOOP_REQUIRE_NETNS is set.
+from the kernel's tables rather than its log. Without a token it must listen on
+127.0.0.1 and ::1 only, and log one line about that. With a token it must listen
+on all addresses and ask for that token. Without a token it must refuse an
+address that other hosts reach, with a line that says what to set, unless
+insecure-open is given. The check exits with 77 where there are no network
+namespaces, unless HOOP_REQUIRE_NETNS is set.
 """
 
 import os
@@ -31,7 +32,7 @@ WHAT_TO_SET = ('HOOP_TOKEN', 'HOOP_TOKEN_FILE', '--token-file',
 
 
 def listening(pid, port):
-    """The addresses on which the process listens at the port."""
+    """Return the addresses on which the process listens at the port."""
     inodes = set()
     for name in os.listdir(f'/proc/{pid}/fd'):
         try:
@@ -57,7 +58,7 @@ def listening(pid, port):
 
 
 class Trial:
-    """hoopd, started in one way."""
+    """This starts hoopd once with given arguments and environment."""
 
     n_trials = 0
 
@@ -71,7 +72,8 @@ class Trial:
         return Wrong(f'{self.what}: {text}\n{self.program.text()}')
 
     def serves_at(self, rpc, http, line):
-        """It listens there, and one line of its log has these words."""
+        """Check that it listens at these addresses, and that one line of its
+        log has the words."""
         await_true(self.what, lambda: 'serves workers' in self.program.text()
                    or self.program.popen.poll() is not None)
         if self.program.popen.poll() is not None:
@@ -103,7 +105,7 @@ class Trial:
 
 
 def status(hoopctl, address, token):
-    """Whether hoopctl status works with this token."""
+    """Return whether hoopctl status succeeds with this token."""
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith('HOOP_')}
     if token:
@@ -149,7 +151,8 @@ def with_a_token(hoopd, hoopctl, folder):
         ([], {'HOOP_TOKEN_FILE': path}, 'of the file'),
         (['--token-file', path], {}, 'of the file'),
         (['--config', conf], {}, 'of the settings'),
-        # The stronger source wins; of equal ones the token itself.
+        # The stronger source wins. Of equal ones the token itself wins over a
+        # file.
         (['--token-file', path], {'HOOP_TOKEN': 'given'}, 'of the file'),
         ([], {'HOOP_TOKEN': 'given secret', 'HOOP_TOKEN_FILE': path},
          'given secret'),

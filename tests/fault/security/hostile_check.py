@@ -2,16 +2,18 @@
 """tests/fault/security/hostile_check.py - a job runs on while strangers knock
 
 hostile_check.py HOOPD HOOPCTL STEADY [--connections N]: three workers reduce in
-a loop. To the port of each and to hoopd's come a port scan, random bytes, an
-HTTP request, a TLS hello, silence, half a greeting, a greeting of another
-version, one without the token, one of another rank, and recordings of a right
-one; to hoopd besides a worker with a wrong token, a request of another version and one that sends the token,
-and requests of a former epoch and of another job. Each must be refused, with a
-line in the log where it says more than nothing. Who greets hoopd and then is idle
-is closed, without a line for each. Who has the token sends hoopd messages of the
-greatest size, and halves of them. Then a crowd comes to all ports
-at once. The last worker may open few files, and so has not many for strangers. Every result of the run must be right, memory and descriptors in the
-end as they were; what calls took, with strangers and without, is printed.
+a loop. The ports of the workers and of hoopd get a port scan, random bytes, an
+HTTP request, a TLS ClientHello, silence, half a handshake, and handshakes of
+another version, without the token, of another rank, and replayed from a valid
+one. hoopd also gets a worker with a wrong token, a request of another version,
+one that sends the token, and requests of a former epoch and of another job.
+Each must be refused, with a line in the log unless the client says nothing. A
+client that greets hoopd and is then idle is closed, without a line for each. A
+client that has the token sends messages of the greatest size, and halves of
+such messages. Then a crowd comes to all ports at once. The last worker may open
+few files and so has little room for strangers. Every result of the run must be
+right. At the end memory and descriptors must be as before. How long the calls
+took with strangers and without is printed.
 """
 
 import argparse
@@ -36,16 +38,16 @@ from strangers import (Crowd, HELLO_BYTES, SP_HELLO, dial, frame, hello,
 WORKERS = 3
 NMAP_S = 8
 IDLERS = 300
-# Of hoopd's log: of each kind some twenty in ten seconds, for some minutes.
+# This bounds hoopd's log, which has some twenty lines of each kind in ten
+# seconds.
 LINES_MAX = 1000
 TOKEN = 'secret'
-# Of a process that strangers have visited, as it was before. A page here and
-# there.
+# A process may grow by so much after strangers have visited it.
 RSS_GROWTH_KIB = 24 * 1024
 DESCRIPTORS_GROWTH = 12
-# Of the last worker: what it needs, and a quarter of all for strangers.
+# The last worker has this limit: what it needs, plus a quarter for strangers.
 FILES = 24
-# gRPC's, as docs/rpc.md has them.
+# These are the gRPC status codes of docs/rpc.md.
 INVALID = 3
 UNAUTHENTICATED = 16
 MESSAGE_MAX = 4 * 1024 * 1024
@@ -60,7 +62,7 @@ STRANGERS = {
 
 
 class Job:
-    """hoopd, the workers, and what hoopctl says of them."""
+    """This has hoopd and the workers, and what hoopctl says of them."""
 
     def __init__(self, programs, folder):
         self.hoopd_path, self.hoopctl_path, self.steady_path = programs
@@ -91,7 +93,8 @@ class Job:
             environment)
 
     def ranks(self):
-        """hoopctl ranks, once all are members; else None."""
+        """Return the output of hoopctl ranks once all workers are members, or
+        None."""
         answer = subprocess.run(
             [self.hoopctl_path, '-c', '%s:%d' % self.address, 'ranks',
              '--json'], env=os.environ | {'HOOP_TOKEN': TOKEN},
@@ -119,13 +122,13 @@ class Job:
         self.roster['ranks'].sort(key=lambda row: row['rank'])
 
     def peers(self):
-        """(the worker's row, its address, its log) of each."""
+        """Yield each worker's row, address and program."""
         for row, worker in zip(self.roster['ranks'], self.workers):
             host, port = row['address'].rsplit(':', 1)
             yield row, (host.strip('[]'), int(port)), worker
 
     def mark(self):
-        """Rank 0 says how long its calls took since the last mark."""
+        """Return how long the calls of rank 0 took since the last mark."""
         said = self.workers[0].text().count('p99')
         with open(self.stop_file + '.mark', 'w', encoding='utf-8'):
             pass
@@ -135,7 +138,8 @@ class Job:
                 if 'p99' in line][-1]
 
     def look(self):
-        """(resident KiB, descriptors) of hoopd and each worker."""
+        """Return the resident KiB and the descriptors of hoopd and each
+        worker."""
         return {program.name: (resident_kib(program.popen.pid),
                                len(os.listdir(f'/proc/{program.popen.pid}/fd')))
                 for program in [self.hoopd] + self.workers}
@@ -179,7 +183,8 @@ def count_refused(worker):
 
 
 def strangers_knock(job):
-    """What knows nothing of hoop: closed, with a line each."""
+    """A client that does not speak the protocol is closed, and each gets a
+    line."""
     for _, address, worker in job.peers():
         for what, message in STRANGERS.items():
             before = count_refused(worker)
@@ -196,7 +201,7 @@ def strangers_knock(job):
 
 
 def idlers_come(job):
-    """Connections to hoopd that greet as a client does, and say no more."""
+    """Open connections to hoopd that greet as a client does and say no more."""
     job.idlers = [dial(job.address) for _ in range(IDLERS)]
     for number, idler in enumerate(job.idlers):
         idler.sendall(SP_HELLO)
@@ -207,7 +212,8 @@ def idlers_come(job):
 
 
 def idlers_are_gone(job):
-    """hoopd has closed them, not their owners, and said so in a few lines."""
+    """hoopd must have closed them itself, and its log must have few lines on
+    them."""
     for idler in job.idlers:
         if len(read_all(idler, HELLO_BYTES)) > len(SP_HELLO):
             raise Wrong('hoopd has more to say than hello')
@@ -219,7 +225,7 @@ def idlers_are_gone(job):
 
 
 def silence_waits(job):
-    """Connections that say nothing, or half of a greeting, and stay."""
+    """Open connections that say nothing, or half a handshake, and stay."""
     for row, address, _ in job.peers():
         silent, halting = dial(address), dial(address)
         halting.sendall(hello(1, row, row, job.roster['epoch'])[:100])
@@ -231,15 +237,17 @@ def silence_waits(job):
 
 
 def is_told_of(address, worker):
-    """Whether a stranger who ends the handshake is; who comes while others take all places is refused instead."""
+    """End a handshake early. Return whether the worker has logged such an end.
+    It refuses a stranger that comes while others take all places."""
     with dial(address) as stranger:
         stranger.sendall(b'HOOP')
     return 'closed during the handshake' in worker.text()
 
 
 def scan(job):
-    """A port scan by hand, and by nc where it is installed. Of who ends before
-    it has said anything no warning tells: it may be a probe of a path."""
+    """Scan the ports by hand, and with nc if it is installed. A client that
+    ends before it has said anything gives no warning, as it may be the probe of
+    a path."""
     addresses = [address for _, address, _ in job.peers()]
     addresses += [job.address, job.http_address]
     for address in addresses * 20:
@@ -263,7 +271,7 @@ def scan(job):
 
 
 def nmap_start(job):
-    """None where it is not installed."""
+    """Start nmap. Return None if it is not installed."""
     if not shutil.which('nmap'):
         return None
     ports = [port for _, (_, port), _ in job.peers()]
@@ -274,7 +282,7 @@ def nmap_start(job):
 
 
 def nmap_end(job, nmap):
-    """It has had its time, or has not been there."""
+    """Wait for nmap, if it was started."""
     if nmap:
         nmap.code()
         print('nmap: ' + ' '.join(nmap.text().split()[-12:]))
@@ -282,7 +290,8 @@ def nmap_end(job, nmap):
 
 
 def impatience_shows(job):
-    """silence_waits() has ended by now; where there are few files, to make room."""
+    """The connections of silence_waits() must have ended by now. Where files
+    are few, they end to make room."""
     for row, _, worker in job.peers():
         if row['rank'] == WORKERS - 1:
             worker.expect('connections wait for their handshake')
@@ -293,7 +302,7 @@ def impatience_shows(job):
 
 
 def impostors_greet(job):
-    """Who speaks the protocol but not this version, epoch or token."""
+    """Greet with another version, another epoch or without the token."""
     epoch = job.roster['epoch']
     rows = [row for row, _, _ in job.peers()]
     for row, address, worker in job.peers():
@@ -357,7 +366,8 @@ def wrong_version_asks(job):
 
 
 def status_of(job, call, name, token):
-    """Of the answer; a client that proves its token, if it has one."""
+    """Return the status of a call by a client that proves its token, if it has
+    one."""
     client = Client('%s:%d' % job.address, name, token)
     try:
         client.call(*call)
@@ -369,7 +379,8 @@ def status_of(job, call, name, token):
 
 
 def an_old_client_asks(job):
-    """Version 1 sent the token: it is refused, in words that it can read."""
+    """A client of version 1, which sent the token, gets a refusal that it can
+    read."""
     with dial(job.address) as client:
         client.sendall(request('hoop.v1.Store/Get', 'default', TOKEN, b'\x90'))
         heard = b''
@@ -384,7 +395,7 @@ def an_old_client_asks(job):
 
 
 def large_messages_come(job):
-    """Who has the token may send 4 MiB, and not a byte more."""
+    """A client that has the token may send 4 MiB, and not a byte more."""
     clients = [Client('%s:%d' % job.address, 'default', TOKEN)
                for _ in range(HALVES)]
     clients[0].open()
@@ -416,7 +427,8 @@ def large_messages_come(job):
 
 
 def greet(address, said, answer):
-    """What comes behind the challenge, if answer(challenge) is said then."""
+    """Send the first message, and the answer to the challenge. Return what
+    follows."""
     with dial(address) as guest:
         guest.sendall(said)
         challenge = read_all(guest, HELLO_BYTES)
@@ -427,8 +439,8 @@ def greet(address, said, answer):
 
 
 def listeners_replay(job):
-    """Who has heard a whole handshake, but does not know the token: what was
-    right once, again, elsewhere, or in another order, proves nothing."""
+    """A listener that has heard a whole handshake, but does not know the token,
+    proves nothing by a replay, to another rank or in another order."""
     epoch = job.roster['epoch']
     rows = [row for row, _, _ in job.peers()]
     key = peer_key(TOKEN, 'default', epoch)
@@ -440,7 +452,8 @@ def listeners_replay(job):
             heard.append(proof(key, said, challenge))
             return heard[0]
 
-        # That this is right, an answer shows: the peer is there already.
+        # The answer shows that the proof is right: the peer is connected
+        # already.
         answer = greet(address, said, honest)
         if not answer.startswith(b'HOOPWELC') or answer[8] == 0:
             raise Wrong(f'{worker.name} answers a second peer: {answer[:9]}')
@@ -463,7 +476,7 @@ def listeners_replay(job):
         for attempt in attempts:
             if greet(address, said, attempt) != b'':
                 raise Wrong(f'{worker.name} believes what it has heard before')
-        # Behind each other, without waiting; and the wrong way round.
+        # Send both messages at once without waiting, and in the wrong order.
         for message in (said + heard[0], heard[0] + said, answer + said):
             if b'HOOPWELC' in say(address, message):
                 raise Wrong(f'{worker.name} welcomes a recording')
@@ -475,7 +488,8 @@ def listeners_replay(job):
 
 
 def others_ask(job):
-    """A worker of a former epoch and one of another job, to the coordinator."""
+    """A worker of a former epoch and one of another job call the
+    coordinator."""
     epoch = job.roster['epoch']
     rows = [row for row, _, _ in job.peers()]
     incarnations = [int(row['incarnation'], 16) for row in rows]
@@ -521,7 +535,7 @@ def a_crowd_comes(job, n_strangers):
 
 
 def nothing_has_grown(job, before):
-    """Memory and descriptors, when all have gone."""
+    """Check memory and descriptors after all strangers have gone."""
     def is_flat():
         return all(now[1] <= before[name][1] + DESCRIPTORS_GROWTH
                    for name, now in job.look().items())

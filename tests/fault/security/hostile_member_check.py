@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/security/hostile_member_check.py - a member that does its worst costs little
 
-hostile_member_check.py HOOPD STEADY: in a job of three, rank 0 is this program.
-It knows the token, has joined and is connected to rank 1, to which it then sends
-more bytes than its window permits without a grant; or short questions, whose answers it
-never reads, as it never reads signs of life. Both workers lose it, for a reason
-that says what it did, and rank 1 has not grown by more than docs/security.md says.
+hostile_member_check.py HOOPD STEADY: rank 0 of a job of three is this program.
+It knows the token, has joined and is connected to rank 1. It sends rank 1 more
+bytes than its window permits without a grant, or short questions whose answers
+it never reads. It never reads heartbeats either. Both workers must lose it, for
+a reason that says what it did, and rank 1 must not grow by more than
+docs/security.md says.
 """
 
 import os
@@ -22,13 +23,13 @@ from programs import (Program, Wrong, await_true, check_main, free_addresses,
 from strangers import HELLO_BYTES, dial, hello, peer_key, proof, read_all
 
 TOKEN = 'secret'
-RANK = 0  # the call of the lower rank goes first
+RANK = 0  # the lower rank opens the connection
 VICTIM = 1
 WORLD = 3
 INCARNATION = 4711
 ANY_MS = 60000
 
-# docs/wire-format.md
+# These are from docs/wire-format.md.
 HEADER_BYTES = 128
 MESSAGE, HEARTBEAT = 2, 7
 POINT_TO_POINT, EAGER, ASKS = 1, 2, 8
@@ -36,15 +37,16 @@ CALL_SEND, DTYPE_UINT8 = 9, 1
 PAYLOAD = bytes(65536)
 WINDOW = 1024 * 1024
 
-# docs/security.md: of messages that come early, and of what it does not read; a page
-# here and there. And of what the worker would have taken until it noticed.
+# These are the bounds of docs/security.md for early messages and for unread
+# replies, with some slack. The last one bounds what the worker may read before
+# it notices.
 EARLY_KIB = (16 + 8) * 1024
 UNREAD_KIB = (32 + 24) * 1024
 SENT_MAX = 1024 * 1024 * 1024
 
 
 def pack_number(number):
-    """The shortest form of msgpack."""
+    """Return the shortest form of the number in MessagePack."""
     if number < 128:
         return bytes([number])
     for letter, kind, bits in (('B', 0xcc, 8), ('H', 0xcd, 16), ('I', 0xce, 32)):
@@ -63,7 +65,8 @@ def frame_pack(payload=b'', *, kind, flags, epoch, comm, op, tag=0, call=(0,) * 
 
 
 class Job:
-    """hoopd and two workers, and a third member that speaks by hand."""
+    """This has hoopd, two workers, and a third member whose messages this
+    program writes."""
 
     def __init__(self, programs, folder):
         hoopd, steady = programs
@@ -84,7 +87,7 @@ class Job:
             for rank in range(VICTIM, WORLD)]
 
     def join(self):
-        """It listens, as all do, but answers nobody there."""
+        """Join. The member listens, as all do, but answers no connection."""
         self.listener = listener_open()
         self.client = Client(self.address, 'default', TOKEN)
         self.client.answer_s = ANY_MS / 1000
@@ -92,13 +95,13 @@ class Job:
         reply = self.client.call('Rendezvous/Join', [
             INCARNATION, 1, RANK, WORLD, 0, 0, ANY_MS, os.getpid(), 'elsewhere',
             'elsewhere', address])
-        # 0 is no communicator between peers: ids begin at 1 there.
+        # Between peers communicator IDs begin at 1, and 0 is none.
         self.epoch, self.world = reply[0], reply[2] + 1
         self.rows = {row[0]: {'rank': row[0], 'incarnation': f'{row[2]:x}',
                               'address': row[5]} for row in reply[7]}
 
     def connect(self, rank):
-        """A connection to it over which frames may travel."""
+        """Return a connection to the rank over which frames may be sent."""
         host, port = self.rows[rank]['address'].rsplit(':', 1)
         link = dial((host.strip('[]'), int(port)))
         said = hello(1, self.rows[RANK], self.rows[rank], self.epoch)
@@ -118,7 +121,7 @@ class Job:
 
 
 def send_until_closed(link, frames):
-    """How many bytes rank 1 let come, of a sender that never reads."""
+    """Return how many bytes rank 1 accepts from a sender that never reads."""
     n_sent = 0
     try:
         for frame in frames:
@@ -132,7 +135,8 @@ def send_until_closed(link, frames):
 
 
 def peak_kib(worker):
-    """What it had resident at most; it ends, with a failure."""
+    """Return the peak resident memory of the worker, which must end with a
+    failure."""
     deadline = threading.Timer(60, worker.popen.kill)
     deadline.start()
     _, status, usage = os.wait4(worker.popen.pid, 0)
@@ -145,7 +149,7 @@ def peak_kib(worker):
 
 
 def attack(programs, folder, frames_of, reason, growth_kib):
-    """frames_of(job) makes what rank 0 sends to rank 1."""
+    """Attack rank 1 with the frames that frames_of(job) yields."""
     job = Job(programs, folder)
     try:
         job.join()
@@ -167,7 +171,8 @@ def attack(programs, folder, frames_of, reason, growth_kib):
 
 
 def early_messages(job):
-    """Whole messages that nobody receives, each as large as may come unasked."""
+    """Yield whole messages that no rank receives, as large as unrequested ones
+    may be."""
     op = 0
     while True:
         op += 1
@@ -177,7 +182,8 @@ def early_messages(job):
 
 
 def questions(job):
-    """Has it called that operation? No, and so it answers each."""
+    """Ask whether rank 1 has called an operation. It has not, and answers each
+    time."""
     op = 1000000
     while True:
         yield b''.join(

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """tests/fault/security/http_check.py - probes are answered, and tokens are kept, on HTTP
 
-http_check.py HOOPD HOOPCTL: in a network namespace of its own. First tokens:
-/metrics of a hoopd with a token, without one, and open, is asked in the clear
-and under TLS, from this host and from another, with no token, a guessed one
-and that of each role; a table written by hand says what must come. Then crowds
-come to the HTTP port of a hoopd that may open few descriptors: silent, with half
-a header, a byte at a time, or never reading the answer, from one address,
-from many of one IPv6 network, and to the port for workers instead. All the time
-/healthz is answered within a second, hoopd's log has no more than a few lines,
-and it takes no processor for itself. Exits with 77 where there are no network
-namespaces, unless HOOP_REQUIRE_NETNS is set.
+http_check.py HOOPD HOOPCTL runs in a network namespace of its own. The first
+part tests tokens. /metrics and the data of the page are read from a hoopd with
+a token, without one, and open, without TLS and with it, from this host and from another one, with no
+token, a guessed one and that of each role. A table has the status that must
+come. In the second part crowds come to the HTTP port of a hoopd that may open
+few descriptors. They are silent, send half a header, send a byte at a time, or
+never read the answer. They come from one address, from many addresses of one
+IPv6 network, or to the port for workers instead. All the time hoopd must answer
+/healthz within a second, log only a few lines, and leave the processor to
+others. The check exits with 77 where there are no network namespaces, unless
+HOOP_REQUIRE_NETNS is set.
 """
 
 import http.client
@@ -35,7 +36,7 @@ HERE = '127.0.0.1'
 ROLES = ('worker', 'operator', 'metrics')
 ANSWER_S = 1.0
 CROWD_S = 2
-CPU_MAX = 0.8  # of a processor, while a crowd is there
+CPU_MAX = 0.8  # of one processor, while a crowd is there
 LOG_BYTES_MAX = 6000
 LOG_LINES_MAX = 40
 
@@ -47,7 +48,7 @@ def write_private(path, text):
 
 
 class Hoopd:
-    """One that listens on all addresses."""
+    """This hoopd listens on all addresses."""
 
     n_started = 0
 
@@ -74,8 +75,8 @@ class Hoopd:
             raise Wrong('hoopd failed:\n' + self.program.text())
 
 
-def page(host, path, token, tls=None, timeout=10):
-    """(status, text) of a page."""
+def answer_of(host, path, token, tls=None, timeout=10):
+    """Return the status, the header fields and the text of a page."""
     if tls:
         connection = http.client.HTTPSConnection(host, HTTP, timeout=timeout,
                                                  context=tls)
@@ -85,14 +86,21 @@ def page(host, path, token, tls=None, timeout=10):
     try:
         connection.request('GET', path, headers=headers)
         answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        return answer.status, answer.headers, answer.read().decode()
     finally:
         connection.close()
 
 
-# ---- Tokens.
+def page(*arguments, **options):
+    """Return the status and the text of a page."""
+    status, _, text = answer_of(*arguments, **options)
+    return status, text
 
-# By who asks: whom each of no token, a guess, worker, operator and metrics is.
+
+# The first part tests tokens.
+
+# Each table has the statuses for no token, a guessed one, and those of the
+# roles worker, operator and metrics.
 SHOWN = (None, 'guess', 'worker', 'operator', 'metrics')
 TRUSTED_WAY = (401, 401, 403, 200, 200)
 PLAIN_FROM_OTHERS = (403, 403, 403, 403, 403)
@@ -108,6 +116,24 @@ def tokens_made(hoopctl):
     return made
 
 
+def page_asked(tokens, host, tls, expected):
+    """The data of the page are for operators alone; else the table for /metrics
+    holds."""
+    for shown, status in zip(SHOWN, expected):
+        if shown == 'metrics' and expected is TRUSTED_WAY:
+            status = 403
+        found, text = page(host, '/api/jobs', tokens[shown], tls)
+        if found != status or (status == 200) != ('"jobs":[' in text) or SECRET in text:
+            raise Wrong(f'{shown} at the page of {host}, {"TLS" if tls else "plain"}: '
+                        f'{found} and not {status}: {text}')
+    if page(host, '/', None, tls)[0] != 200:
+        raise Wrong(f'no page at {host}')
+    if expected is TRUSTED_WAY:
+        _, fields, _ = answer_of(host, '/api/session', tokens['operator'], tls)
+        if ('; Secure' in fields['Set-Cookie']) != bool(tls):
+            raise Wrong(f'a cookie at {host}: {fields["Set-Cookie"]}')
+
+
 def asked(tokens, hosts, tls, expected):
     for host in hosts:
         for shown, status in zip(SHOWN, expected):
@@ -119,6 +145,7 @@ def asked(tokens, hosts, tls, expected):
                 raise Wrong(f'{shown} at {host} is shown: {text}')
             if SECRET in text:
                 raise Wrong('a page tells the token')
+        page_asked(tokens, host, tls, expected)
         for path in ('/healthz', '/readyz'):
             if page(host, path, None, tls)[0] != 200:
                 raise Wrong(f'{path} is not for probes at {host}')
@@ -173,7 +200,7 @@ def tokens_are_kept(hoopd, hoopctl, folder):
             raise Wrong('a port for TLS answers in the clear')
         sealed.end()
 
-    # By certificates alone: there is no token, so figures are for this host.
+    # Certificates alone are no token, so other hosts get no metrics.
     known = Hoopd(hoopd, folder, [
         '--tls', 'on', '--tls-cert', own[0], '--tls-key', own[1], '--tls-ca',
         own[0]])
@@ -195,7 +222,7 @@ def tokens_are_kept(hoopd, hoopctl, folder):
     print('tokens: ok')
 
 
-# ---- Crowds.
+# The second part tests crowds.
 
 def silent(_):
     return b''
@@ -210,7 +237,8 @@ def unread(_):
 
 
 class Crowd:
-    """Connections that are there at once, and come again when they are closed."""
+    """These connections are open at once, and are opened again when they are
+    closed."""
 
     def __init__(self, n_connections, words, drips, places):
         self.words, self.drips = words, drips
@@ -224,7 +252,7 @@ class Crowd:
         source, host, port = self.places[self.n_made % len(self.places)]
         family = socket.AF_INET6 if ':' in host else socket.AF_INET
         stranger = socket.socket(family, socket.SOCK_STREAM)
-        # Who never reads has little room.
+        # A client that never reads gets a small buffer.
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         stranger.setblocking(False)
         self.n_made += 1
@@ -239,7 +267,8 @@ class Crowd:
                                selectors.EVENT_WRITE, False)
 
     def turn(self):
-        """What has happened: those that were closed come again."""
+        """Handle what has happened, and replace connections that were
+        closed."""
         for key, events in self.selector.select(0):
             stranger = key.fileobj
             if events & selectors.EVENT_WRITE and not key.data:
@@ -252,7 +281,7 @@ class Crowd:
                 self.selector.modify(stranger, selectors.EVENT_READ, True)
                 continue
             if self.words is unread:
-                # Only whether it is gone.
+                # Wait only for the end of the connection.
                 self.selector.unregister(stranger)
                 self.selector.register(stranger, selectors.EVENT_WRITE, False)
                 continue
@@ -294,7 +323,7 @@ class Prober:
 
 
 def probe(seconds, hosts):
-    """Prints the longest time that an answer took."""
+    """Print the longest time that an answer took."""
     worst = 0.0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -321,7 +350,7 @@ def crowd_is_survived(daemon, folder, n_files, n_connections, what):
     n_bytes_before = len(daemon.program.text())
     crowd = Crowd(n_connections, words, drips, places)
     end = time.monotonic() + 0.5
-    while time.monotonic() < end:  # until it is there
+    while time.monotonic() < end:  # until the crowd is there
         crowd.turn()
     cpu_before, begin = daemon.cpu_s(), time.monotonic()
     prober = Prober(folder, hosts)

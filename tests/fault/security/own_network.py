@@ -1,8 +1,8 @@
 """tests/fault/security/own_network.py - a network namespace for one check
 
-Nobody else has ports or addresses in it. Its host has addresses besides
-loopback, so that a check can come from "another host": whoever connects to one
-of them comes from it.
+No other program has ports or addresses in it. Besides loopback it has other
+addresses. A connection to one of them also comes from it, so a check can play
+another host.
 """
 
 import os
@@ -11,14 +11,14 @@ import sys
 
 OTHER = '10.9.8.7'
 OTHER_IPV6 = 'fd00:9:8::7'
-# More of the same IPv6 network of 64 bits.
+# These are in the same IPv6 network of 64 bits.
 MORE_IPV6 = [f'fd00:9:8::{number:x}' for number in range(0x100, 0x110)]
 INSIDE = 'HOOP_TEST_OWN_NETWORK'
 
 
 def enter(name):
-    """Run this program again in a namespace of its own. Exits with 77 where there
-    are none, unless HOOP_REQUIRE_NETNS is set."""
+    """Run this program again in a new namespace. Exit with 77 where there are
+    none, or with 1 if HOOP_REQUIRE_NETNS is set."""
     if os.environ.pop(INSIDE, None):
         return
     commands = ['ip link set lo up', f'ip address add {OTHER}/24 dev lo']

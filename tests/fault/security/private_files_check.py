@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/security/private_files_check.py - secrets that others can use are refused
 
-private_files_check.py HOOPD HOOPCTL STEADY: every program that takes a
-secret from a file is given good and bad ones: hoopd, hoopctl and a worker a
-token, hoopd a TLS key, settings with a token, and folders for its data. Bad ones
-are refused at once with the command to run, good ones are taken. A read-only
-mount, as containers' secrets have it, is made in a mount namespace; where that
-is not allowed, this part is left out, unless HOOP_REQUIRE_NETNS is set.
+private_files_check.py HOOPD HOOPCTL STEADY: every program that takes a secret
+from a file gets good and bad files. hoopd, hoopctl and a worker get a token;
+hoopd also gets a TLS key, settings with a token, and data folders. The programs
+must refuse bad ones at once with the command to run, and accept good ones. A
+mount namespace has a read-only mount such as containers use for secrets. Where
+that is not allowed this part is left out, unless HOOP_REQUIRE_NETNS is set.
 """
 
 import os
@@ -28,7 +28,7 @@ def clean():
 
 
 class Files:
-    """Files with the same secret that differ in who can use them."""
+    """These files have the same secret but differ in who can use them."""
 
     def __init__(self, folder, text):
         self.folder, self.text = folder, text
@@ -50,7 +50,7 @@ class Files:
         return path
 
     def all(self):
-        """(path, the words that refuse it, or None)."""
+        """Yield (path, the words that refuse it, or None if it is accepted)."""
         is_root = os.geteuid() == 0
         good = self.make('good', 0o600)
         yield good, None
@@ -66,7 +66,7 @@ class Files:
 
 
 def refuses(what, answer, words):
-    """answer: (its exit code, its text)."""
+    """Check the answer, which is an exit code and a text."""
     code, text = answer
     if words is None and code != 0:
         raise Wrong(f'{what} is refused: {text}')
@@ -81,7 +81,8 @@ class Programs:
         self.address = None
 
     def hoopd(self, *arguments, **environment):
-        """(0, its log) once it serves, else (its code, its log)."""
+        """Return (0, its log) once hoopd serves, else (its exit code, its
+        log)."""
         daemon = Program(self.folder, 'trial', [
             self.paths[0], '--listen', '127.0.0.1:0', '--http', 'none',
             *arguments], **environment)
@@ -157,7 +158,7 @@ def data_folders(programs, folder):
             refuses('data that others can read',
                     programs.hoopd('--data-dir', path), 'chmod 600')
         else:
-            # As the text says.
+            # The text of the refusal suggests this.
             refuses('a folder in it', programs.hoopd(
                 '--data-dir', path + '/own'), None)
         shutil.rmtree(path)
@@ -169,7 +170,7 @@ def data_folders(programs, folder):
 
 
 def read_only_mounts(programs, folder):
-    """As Kubernetes, Docker and compose mount secrets."""
+    """Mount secrets as Kubernetes, Docker and Compose do."""
     os.mkdir(folder + '/..2026')
     files = Files(folder + '/..2026', SECRET + '\n')
     for mode, owner in ((0o444, 0), (0o644, 0), (0o644, OTHER_USER),
@@ -192,7 +193,8 @@ def read_only_mounts(programs, folder):
 
 
 def mounts_may_be_made():
-    """Enters a mount namespace, once more from the beginning."""
+    """Return whether mounts may be made. Run the program again in a mount
+    namespace."""
     if os.environ.pop('HOOP_TEST_OWN_MOUNTS', None):
         return True
     way = ['unshare', '--mount', '--propagation', 'private']

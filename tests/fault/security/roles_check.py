@@ -2,11 +2,12 @@
 """tests/fault/security/roles_check.py - who has a lesser token is refused the rest
 
 roles_check.py HOOPD HOOPCTL STEADY RPC.MD: every method of the document's table
-is called, at a hoopd that has a token, with the tokens of all roles, a wrong
-one and none; what the table allows is answered, everything else is refused with
-a text that names the role. So is /metrics. A worker joins with no lesser token,
-and hoopd takes none for its own. A reply that refuses is not kept. A hoopd
-without a token serves who has none; who has one refuses it.
+is called at a hoopd that has a token, with the tokens of all roles, with a
+wrong one and with none. hoopd must answer what the table allows, and refuse all
+else with a text that names the role. The same holds for /metrics. No worker
+joins with a lesser token, and hoopd takes none for its own. A reply that
+refuses is not kept. A hoopd without a token serves clients that have none, and
+clients that have one refuse it.
 """
 
 import os
@@ -23,7 +24,7 @@ from control_client import Client, Refused
 from programs import Program, Wrong, free_addresses
 
 SECRET = 'a secret of all jobs'
-ROLES = ['worker', 'operator', 'metrics', 'anybody']  # the first may all
+ROLES = ['worker', 'operator', 'metrics', 'anybody']  # the first may do all
 DENIED = 7
 PRECONDITION = 9
 UNAUTHENTICATED = 16
@@ -36,7 +37,8 @@ def private(path, how):
 
 
 def bodies(epoch):
-    """What a member of a world of one asks; each must be known here."""
+    """Return the calls of a member of a world of one. Every method must be
+    here."""
     me = [epoch, INCARNATION]
     return {
         'Rendezvous/Join': JOIN,
@@ -63,6 +65,7 @@ def bodies(epoch):
         'Health/Check': [''],
         'Status/Jobs': [],
         'Status/Job': [],
+        'Status/Why': [],
         'Auth/Challenge': [0, bytes(32)],
         'Auth/Prove': [bytes(32)],
         'Rendezvous/Leave': me,
@@ -70,7 +73,7 @@ def bodies(epoch):
 
 
 def least_roles(document):
-    """{method: role} of the table."""
+    """Return {method: role} as in the document's table."""
     with open(document, encoding='utf-8') as lines:
         rows = [re.match(r'\| `hoop\.v1\.([\w/]+)` \|[^|]*\|[^|]*\| (\w+) \|',
                          line) for line in lines]
@@ -82,7 +85,7 @@ def private(path, how):
 
 
 class Started(Program):
-    """One that is not forgotten."""
+    """The check ends this program in any case."""
 
     everyone = []
 
@@ -92,7 +95,7 @@ class Started(Program):
 
 
 class Coordinator:
-    """A hoopd, and tokens as hoopctl makes them."""
+    """This has a hoopd, and tokens that hoopctl makes."""
 
     def __init__(self, programs, folder, name, arguments):
         self.hoopctl = programs[1]
@@ -111,7 +114,7 @@ class Coordinator:
             check=True, env=os.environ | {'HOOP_TOKEN': secret}).stdout.strip()
 
     def status(self, call, token, job='default'):
-        """(0 or the status that refuses it, the text)."""
+        """Return (0 or the status of the refusal, its text)."""
         client = Client(self.address, job, token)
         try:
             client.call(*call)
@@ -139,7 +142,7 @@ class Coordinator:
 
 
 def world_begin(coordinator, token, job='default'):
-    """A world of one: its epoch."""
+    """Begin a world of one. Return its epoch."""
     client = Client(coordinator.address, job, token)
     epoch = client.call('Rendezvous/Join', JOIN)[0]
     client.set('k', b'v')
@@ -149,7 +152,8 @@ def world_begin(coordinator, token, job='default'):
 
 
 def role_is_held(coordinator, role, calls, least):
-    """One token, all methods: how many were refused."""
+    """Call all methods with the token of a role. Return how many were
+    refused."""
     n_refused = 0
     token = coordinator.token(role, SECRET)
     for method, body in calls.items():
@@ -173,7 +177,7 @@ def pages_are_held(coordinator):
             raise Wrong(f'{path} needs a token')
     for role in ROLES:
         status = coordinator.page('/metrics', coordinator.token(role, SECRET))
-        # A job's own token is not for HTTP.
+        # The token of the job itself is not for HTTP.
         if status != {'anybody': 401, 'worker': 403}.get(role, 200):
             raise Wrong(f'{role} reads /metrics: {status}')
     if coordinator.page('/metrics', 'guessed') != 401:
@@ -192,7 +196,8 @@ def worker_does_not_join(coordinator, programs, folder, role):
 
 
 def refusals_are_not_kept(coordinator):
-    """Who guesses is not remembered: the same ids, with the token, are new."""
+    """A client that guesses is not remembered. With the token, the same request
+    IDs are new."""
     client = Client(coordinator.address)
     answers = []
     for token in (None, coordinator.token('operator', SECRET), SECRET):
@@ -217,7 +222,8 @@ def one_token_for_all(programs, folder, least):
     calls = bodies(world_begin(coordinator, SECRET))
     if set(calls) != set(least):
         raise Wrong(f'not tried: {set(calls) ^ set(least)}')
-    # Before the log has as many lines as lesser tokens may write.
+    # This comes first, because lesser tokens may write only so many lines of
+    # log.
     for role in ('operator', 'metrics'):
         worker_does_not_join(coordinator, programs, folder, role)
     coordinator.program.expect('needs role worker')
@@ -245,7 +251,8 @@ def lesser_token_is_no_secret(programs, folder, maker):
 
 
 def open_coordinator_cannot_prove(programs, folder):
-    """hoopd without a token serves who has none, and is told so by others."""
+    """hoopd without a token serves clients without one. The others say what is
+    wrong."""
     coordinator = Coordinator(programs, folder, 'open_hoopd', [])
     for role in ROLES[:3]:
         token = coordinator.token(role, SECRET)

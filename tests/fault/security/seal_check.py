@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """tests/fault/security/seal_check.py - the way to the coordinator under TLS
 
-seal_check.py HOOPD HOOPCTL HOOPRUN STEADY: a relay hears what is said to two
-hoopd, of which one stands by: neither the token nor the name of a job nor a
-method, which it hears without TLS. The first hoopd is killed: the workers go on,
-come to the second and leave it in peace. Who has another token, or TLS on his
-side only, or none, is told at once what to do, and hoopd's log says who it was.
-Strangers that stall are closed meanwhile.
+seal_check.py HOOPD HOOPCTL HOOPRUN STEADY: a relay hears what is sent to two
+hoopd, of which one stands by. It must never hear the token. Under TLS it must
+also hear no name of a job or method, which it does hear without TLS. The first
+hoopd is killed. The workers must come to the second, go on and end well. A
+client that has another token, or where only one side uses TLS, is told at once
+what to do, and hoopd's log says who it was. Meanwhile strangers that stall are
+closed.
 """
 
 import os
@@ -26,12 +27,12 @@ WORKERS = 2
 TOKEN = 'a-token-that-nobody-guesses'
 JOB = 'a-job-with-a-name'
 SECRETS = [JOB.encode(), b'hoop.v1.']
-STALLED_S = 5  # LIMIT_HANDSHAKE_MS
-PATIENCE_S = 40  # of hoopctl, which is told at once and not at its end
+STALLED_S = 5  # the value of LIMIT_HANDSHAKE_MS
+PATIENCE_S = 40  # of hoopctl, which must fail long before it
 
 
 class Ear(Relay):
-    """A relay that only listens."""
+    """This relay only listens."""
 
     def damage(self, piece):
         self.heard += piece
@@ -39,7 +40,7 @@ class Ear(Relay):
 
 
 class Coordinator:
-    """A hoopd on the folder's data, and an ear in front of it."""
+    """This hoopd uses the folder's data, and has an ear in front of it."""
 
     def __init__(self, path, folder, name, settings):
         home, = free_addresses(1)
@@ -78,7 +79,7 @@ class Check:
         return made
 
     def ask(self, address, **settings):
-        """What hoopctl answers, and that it does so at once."""
+        """Return the answer of hoopctl. A failure must come at once."""
         began = time.monotonic()
         answer = subprocess.run(
             [self.hoopctl, '-c', address, '-t', str(PATIENCE_S), 'status'],
@@ -116,7 +117,8 @@ class Check:
                 raise Wrong(f'{worker.name}:\n{worker.text()}')
 
     def in_the_clear(self):
-        """Without TLS the ear hears: it would, with."""
+        """Without TLS the ear hears the names. This shows that it would hear a
+        leak under TLS."""
         plain = self.coordinator('plain', 'off', 'serves workers')
         if self.ask(plain.address, **self.settings('off')).returncode != 0:
             raise Wrong('hoopctl does not get an answer without TLS')
@@ -137,7 +139,7 @@ class Check:
         sealed.program.expect('refused: ')
 
     def take_over(self, former, heir):
-        """The workers find the standby and go on."""
+        """Kill the first hoopd. The workers must find the standby and go on."""
         former.program.kill()
         heir.program.expect('under TLS')
         await_true('the job runs at the standby',

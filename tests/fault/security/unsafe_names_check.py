@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/security/unsafe_names_check.py - names of others are safe to look at
 
-unsafe_names_check.py HOOPD HOOPCTL: a member joins whose host has letters that
-move a terminal's cursor or turn the order of letters around. It makes keys and
-groups with such names, and is refused for a job and a method that have them.
-What hoopctl prints, as a table and as JSON, what it says when it fails, and
-hoopd's log have none of these letters, but all of the names, spelt out.
+unsafe_names_check.py HOOPD HOOPCTL: a member joins whose host name has
+characters that move the cursor of a terminal or change the direction of text.
+It makes keys and groups with such names, and is refused for a job and a method
+that have them. The tables, the JSON and the errors of hoopctl, and the log of
+hoopd, must have none of these characters, but must have all of the names with
+the characters escaped.
 """
 
 import json
@@ -19,7 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..'))
 from control_client import Client, Refused
 from programs import Program, Wrong, check_main, free_addresses
 
-# CSI as one letter, an override, an isolate, a line separator, no width, a tag.
+# These are CSI as one character, an override, an isolate, a line separator, a
+# zero-width space, and a tag.
 LETTERS = '\x9b\u202e\u2066\u2028\u200b\U000e0001'
 SPELT = ('\\u009b\\u202e\\u2066\\u2028\\u200b', 'e0001')
 UNSAFE = ('Cc', 'Cf', 'Zl', 'Zp', 'Cs')
@@ -38,7 +40,7 @@ def assert_safe(what, raw):
 
 
 def asked(hoopctl, address, *words):
-    """Both streams of hoopctl."""
+    """Run hoopctl and return both of its output streams."""
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith('HOOP_')}
     answer = subprocess.run(

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "check.h"
+#include "default_config.h"
 #include "select/tuner.h"
 #include "select/tuning.h"
 #include "session/comm.h"
@@ -21,7 +22,7 @@ lossy_job_begin(struct rank *rank, enum codec_loss loss)
 {
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.link, sizeof(config.link), "latency=20us");
     config.loss = rank->rank == 0 ? loss : LOSS_NONE;
     RANK_CHECK(roster_create(rank->size, &roster) == HOOP_OK);

@@ -1,5 +1,4 @@
-/* tests/integration/collectives/lossy_job.h - nodes of two ranks, and floats
- * that lose bits */
+/* tests/integration/collectives/lossy_job.h - collectives with a lossy codec */
 
 #ifndef TESTS_LOSSY_JOB_H
 #define TESTS_LOSSY_JOB_H
@@ -7,19 +6,20 @@
 #include "codec/loss.h"
 #include "ranks.h"
 
-/* On nodes of two ranks, one of the last when their number is odd; what rank
- * 0 says of loss counts. As a rank's body, as are all below: not 0 when it
- * failed, which was told. */
+/* Puts two ranks on each node, or one on the last node if their number is odd.
+ * The loss that rank 0 passes counts. Like a body, this function and the others
+ * below return something other than 0 after a failure, which they have
+ * reported. */
 int
 lossy_job_begin(struct rank *rank, enum codec_loss loss);
 void
 lossy_job_end(struct rank *rank);
 
-/* What all ranks have must be one, bit by bit. */
+/* Checks that all ranks have the same bytes. */
 int
 lossy_job_require_alike(struct rank *rank, const void *bytes, size_t n_bytes);
 
-/* Ranks of each of some numbers, up to largest, run body. */
+/* Runs body on several numbers of ranks, up to largest. */
 void
 lossy_job_run(rank_fn *body,
               const void *input,

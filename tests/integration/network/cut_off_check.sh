@@ -192,9 +192,10 @@ all_say() {
 
 # one_lost JOB RANKS: of which it was one, and nobody else.
 one_lost() {
-  [ "$(grep -c "of job \"$1\" is lost" "$scratch/hoopd.log")" -eq 1 ] ||
+  local gone="of job \"$1\" (is lost|gave up): "
+  [ "$(grep -Ec "$gone" "$scratch/hoopd.log")" -eq 1 ] ||
     fail "$1: not one is lost"
-  grep -q "rank [$2] (.*) of job \"$1\" is lost" "$scratch/hoopd.log" ||
+  grep -Eq "rank [$2] \(.*\) $gone" "$scratch/hoopd.log" ||
     fail "$1: another than rank [$2] is lost"
 }
 

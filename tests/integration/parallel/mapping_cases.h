@@ -1,10 +1,9 @@
 /*
- * tests/integration/parallel/mapping_cases.h - the mappings and primitives, to
- * be called alike
+ * tests/integration/parallel/mapping_cases.h - a table of the mappings
  *
- * One row for each function of hoop/tensor_parallel.h and hoop/mappings.h, in
- * both of its forms, and what it does by definition: said here once more,
- * without the library's table.
+ * Each row has one function of hoop/tensor_parallel.h or hoop/mappings.h, in
+ * both of its forms, and what it does by definition. The table repeats the
+ * definition independently of the library's own.
  */
 
 #ifndef TESTS_INTEGRATION_MAPPING_CASES_H
@@ -12,7 +11,8 @@
 
 #include "hoop/hoop.h"
 
-/* By definition, to all ranks' tensors. */
+/* The effect is what a function does to the tensors of all ranks by
+ * definition. */
 enum effect {
     EFFECT_SAME,
     EFFECT_SUM,
@@ -22,13 +22,13 @@ enum effect {
     EFFECT_JOIN_FIRST,
     EFFECT_SUM_CUT_LAST,
     EFFECT_SUM_CUT_FIRST,
-    EFFECT_ROWS,      /* to and from everybody */
-    EFFECT_ROWS_BACK, /* the same, told what the way there was told */
+    EFFECT_ROWS,      /* rows go to and come from all ranks */
+    EFFECT_ROWS_BACK, /* the same, with the splits of the way forward */
     EFFECT_SP2HP,
     EFFECT_HP2SP,
 };
 
-/* Nothing moves. */
+/* Returns whether no data move. */
 bool
 effect_stays_here(enum effect effect);
 
@@ -36,12 +36,12 @@ enum {
     MAPPING_VALUES = 256,
 };
 
-/* Zeros, and a tensor of them. */
+/* Tensors of mapping_table() have this data, which is zero. */
 extern int64_t mapping_values[MAPPING_VALUES];
 struct hoop_tensor
 mapping_table(size_t n_rows, size_t n_columns);
 
-/* What a call is given. */
+/* A call has these arguments. */
 struct redistribute_call_arguments {
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
@@ -96,9 +96,9 @@ splits_start_fn(const struct hoop_tensor *,
 struct mapping_case {
     const char *name;
     enum effect effect;
-    /* One of these pairs. */
+    /* A row has one of these pairs. */
     plain_fn *plain;
-    plain_start_fn *plain_start; /* NULL: it has none */
+    plain_start_fn *plain_start; /* NULL: there is no such form */
     rows_fn *rows;
     rows_start_fn *rows_start;
     consumer_fn *consuming;
@@ -111,20 +111,21 @@ struct mapping_case {
 extern const struct mapping_case mapping_cases[];
 extern const size_t n_mapping_cases;
 
-/* NULL: there is none of the name. */
+/* Returns the row of this name, or NULL. */
 const struct mapping_case *
 mapping_case_find(const char *name);
 
-/* Whether rows may be uneven, with sizes. */
+/* Returns whether the rows may be uneven, with sizes. */
 bool
 mapping_case_takes_sizes(const struct mapping_case *mapping_case);
-/* Whether it takes a struct hoop_rows. */
+/* Returns whether the function takes a struct hoop_rows. */
 bool
 mapping_case_takes_rows(const struct mapping_case *mapping_case);
 bool
 mapping_case_has_start(const struct mapping_case *mapping_case);
 
-/* The blocking form; the _start form, waited for. */
+/* The first calls the blocking form. The second calls the _start form and
+ * waits. */
 enum hoop_status
 mapping_case_run(const struct mapping_case *mapping_case,
                  const struct redistribute_call_arguments *call);

@@ -1,7 +1,7 @@
 /*
  * tests/integration/pipeline/pipe_case.h - tensors for tests of pipelines
  *
- * Small lists of int64 tensors, their values said by the test.
+ * They are in small lists and are of int64. The test chooses their values.
  */
 
 #ifndef TESTS_PIPE_CASE_H
@@ -18,35 +18,36 @@
 #include "ranks.h"
 #include "session/comm.h"
 
-/* One tensor of two elements, and the list of it. Points into itself. */
+/* A pair is a tensor of two elements with a list of it. It points into
+ * itself. */
 struct pair {
     int64_t at[2];
     struct hoop_tensor tensor;
     struct hoop_tensors list;
 };
 
-/* [a, b]. */
+/* Fills in [a, b]. */
 const struct hoop_tensors *
 pair_fill(struct pair *pair, int64_t a, int64_t b);
-/* To be received: two elements, of hoop's memory. */
+/* Prepares a receive of two elements into memory of the library. */
 struct hoop_tensors *
 pair_want(struct pair *pair);
-/* ... any shape. */
+/* Prepares a receive of any shape. */
 struct hoop_tensors *
 pair_want_any(struct pair *pair);
-/* What came is [a, b]; frees it. */
+/* Returns whether [a, b] was received, and frees it. */
 bool
 pair_came(struct pair *pair, int64_t a, int64_t b);
-/* Nothing was to come. */
+/* Returns whether nothing was received. */
 bool
 pair_is_none(const struct pair *pair);
 
-/* A dense tensor of dtype and of the n_dims sizes, without data. */
+/* Returns a dense tensor of dtype and of n_dims sizes, without data. */
 struct hoop_tensor
 tensor_like(enum hoop_dtype dtype, uint32_t n_dims, const size_t *dims);
 
-/* A communicator of some ranks of the test's world, with an id of its own, 2 or
- * more. All ranks of the world call it. Freed by comm_end(). */
+/* Creates a communicator of some ranks of the world. Its ID must be unique and
+ * at least 2. All ranks of the world call it. comm_end() frees it. */
 enum hoop_status
 comm_begin(const struct rank *rank,
            uint64_t id,
@@ -56,7 +57,7 @@ comm_begin(const struct rank *rank,
 void
 comm_end(hoop_comm_t *comm);
 
-/* Bytes that this rank has sent to others so far. */
+/* Returns how many bytes this rank has sent to others so far. */
 uint64_t
 bytes_sent(const struct rank *rank);
 

@@ -1,17 +1,21 @@
 /* tests/integration/recovery/abort_test.c - a rank gives up and says why */
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "hoop/elastic.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "check.h"
 #include "integration/daemon.h"
 
@@ -28,6 +32,7 @@ enum {
     PLACE_GROWN_AGAIN = 2,
     PLACE_READY = 3,
     PLACE_TOLD = 4,
+    PLACE_PIDS = 5, /* one for each worker */
 };
 
 static const char reason[] = "ran out of disk space";
@@ -328,6 +333,101 @@ silent_coordinator_is_waited_for_once(void **state)
     daemon_stop(&away);
 }
 
+/* Of the worker whose next data connection epoll refuses; NULL: it refuses
+ * none. */
+static const struct worker *_Atomic refused;
+
+/* Signal all other workers. */
+static void
+others_signal(const struct worker *worker, int signal)
+{
+    for (uint32_t i = 0; i < worker->n_workers; i++) {
+        if (i != worker->index)
+            kill((pid_t)worker->room[PLACE_PIDS + i], signal);
+    }
+}
+
+static void
+others_stop(const struct worker *worker)
+{
+    others_signal(worker, SIGSTOP);
+    for (uint32_t i = 0; i < worker->n_workers; i++) {
+        while (i != worker->index &&
+               !process_is_stopped((uint32_t)worker->room[PLACE_PIDS + i]))
+            usleep(LOOK_US);
+    }
+}
+
+/* The poller of data sockets keeps a pointer with each descriptor, and libevent
+ * the descriptor. From the refusal on no other worker can tell of it. */
+int
+epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
+{
+    int (*next)(int, int, int, struct epoll_event *);
+    const struct worker *worker = atomic_load(&refused);
+
+    if (worker && operation == EPOLL_CTL_ADD &&
+        event->data.u64 != (uint64_t)fd) {
+        atomic_store(&refused, NULL);
+        others_stop(worker);
+        errno = ENOSPC;
+        return -1;
+    }
+    *(void **)&next = dlsym(RTLD_NEXT, "epoll_ctl");
+    return next(epoll_fd, operation, fd, event);
+}
+
+static const char shortage[] = "gave up: it had no epoll watch";
+
+/* Worker 1 of six needs a connection to worker 4. */
+static int
+short_worker(const struct worker *worker, hoop_session_t *session)
+{
+    char byte = 0;
+
+    atomic_store(&refused, worker);
+    const enum hoop_status status =
+        hoop_send(&byte, 1, HOOP_UINT8, 4, 0, hoop_world(session));
+    WORKER_CHECK(status == HOOP_E_EXHAUSTED);
+    WORKER_CHECK(strstr(hoop_error_text(), shortage));
+    WORKER_CHECK(strstr(hoop_error_text(), "fs.epoll.max_user_watches"));
+    WORKER_CHECK(hoop_error_failure()->rank == 1);
+    daemon_expect_log(&away, shortage);
+    others_signal(worker, SIGCONT);
+    WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)), "this rank",
+                               shortage) == 0);
+    room_await_count(worker, PLACE_TOLD, worker->n_workers - 1);
+    return 0;
+}
+
+static int
+short_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+
+    room_set(worker, PLACE_PIDS + worker->index, (uint64_t)getpid());
+    if (worker_join(worker, worker->n_workers, PLACE_JOINED, &session) != 0)
+        return 1;
+    if (worker->index == 1) {
+        WORKER_CHECK(short_worker(worker, session) == 0);
+    } else {
+        WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)),
+                                   "rank 1 (", shortage) == 0);
+        __atomic_fetch_add(&worker->room[PLACE_TOLD], 1, __ATOMIC_SEQ_CST);
+    }
+    hoop_leave(session);
+    return 0;
+}
+
+/* While nobody else can. */
+static void
+rank_that_falls_short_tells_the_coordinator_itself(void **state)
+{
+    daemon_start(&away, (const char *[]){"--lease=60s", NULL});
+    assert_int_equal(workers_run(away.address, 6, short_body, NULL), 0);
+    daemon_stop(&away);
+}
+
 int
 main(void)
 {
@@ -337,6 +437,7 @@ main(void)
         WORKERS_TEST(forked_child_does_not_give_up_for_its_parent, 2),
         WORKERS_TEST(rank_gives_up_in_all_that_it_has_grown_to, 4),
         cmocka_unit_test(silent_coordinator_is_waited_for_once),
+        cmocka_unit_test(rank_that_falls_short_tells_the_coordinator_itself),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

@@ -292,7 +292,7 @@ engine_mark_left(struct engine *engine, uint32_t rank)
 {
     struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
-    if (engine->is_leaving || lost->is_lost || lost->has_left)
+    if (engine->is_leaving || rank_is_gone(lost))
         return;
     lost->has_left = true;
     engine->liveness.n_left++;

@@ -86,7 +86,7 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
 {
     const struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
-    if (lost->is_lost || lost->has_left || engine->is_leaving ||
+    if (rank_is_gone(lost) || engine->is_leaving ||
         engine->liveness.ranks[engine->roster->rank].is_lost)
         return false;
     /* First advance operations: what rank sent or posted before may be all that
@@ -94,7 +94,7 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
     shm_queue_mark_ready(engine);
     progress_advance_ops(engine);
     if (!shm_departure_exists(engine, rank))
-        return !lost->is_lost && !lost->has_left;
+        return !rank_is_gone(lost);
     shm_departure_apply(engine, rank);
     engine_mark_left(engine, rank);
     return false;
@@ -172,21 +172,23 @@ engine_fail_without_memory(struct engine *engine,
                            uint32_t peer,
                            const char *why)
 {
-    const struct roster *roster = engine->roster;
+    const uint32_t self = engine->roster->rank;
     const struct rank_liveness *other = &engine->liveness.ranks[peer];
+    char reason[LIMIT_REPORT_REASON];
     char name[ROSTER_NAME_MAX];
-    char reason[LOST_REASON_TEXT_MAX];
     struct op *next;
 
     /* Nobody needs the connection to a rank that is gone. */
     if (other->is_lost || other->has_left)
         return;
-    roster_format_name(roster, roster->rank, name);
-    snprintf(reason, sizeof(reason), "it has %s, reported by %s", why, name);
-    if (!rank_note_loss(engine, roster->rank, EVIDENCE_TOLD, reason))
+    snprintf(reason, sizeof(reason), EVIDENCE_GAVE_UP "it had %.200s", why);
+    if (!rank_note_loss(engine, self, EVIDENCE_GIVEN_UP, reason))
         return;
+    if (engine->options.on_gave_up)
+        engine->options.on_gave_up(engine->options.owner, reason);
     const struct failure_notice failed = failure_notice_make(
-        HOOP_E_EXHAUSTED, roster->rank, "%s has %s", name, why);
+        HOOP_E_EXHAUSTED, self, "%s %s",
+        roster_format_name(engine->roster, self, name), reason);
     /* The other ranks have been told of the loss, and of nothing else. */
     for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
          op = next) {
@@ -194,7 +196,7 @@ engine_fail_without_memory(struct engine *engine,
         if (op_needs_rank(op, peer))
             op_fail_without_notice(op, &failed);
     }
-    rank_end_ops(engine, roster->rank, EVIDENCE_TOLD);
+    rank_end_ops(engine, self, EVIDENCE_GIVEN_UP);
     engine->progress.must_flush = true;
 }
 
@@ -294,7 +296,7 @@ report_and_mark_lost(struct engine *engine,
     char tail[REASON_TAIL_TEXT_MAX];
 
     silence_describe(engine, rank, silence);
-    snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
+    snprintf(tail, sizeof(tail), "%s" EVIDENCE_REPORTED_BY "%s", silence,
              roster_format_name(engine->roster, engine->roster->rank, name));
     reason_write_truncated(lost->why, tail, lost->why);
     engine_mark_lost(engine, rank, evidence, lost->why);
@@ -309,7 +311,7 @@ mark_self_lost_by_peer_rule(struct engine *engine, uint32_t rank)
     char why[LOST_REASON_TEXT_MAX];
 
     snprintf(tail, sizeof(tail),
-             ", reported by %s, which lives and is believed",
+             EVIDENCE_REPORTED_BY "%s, which lives and is believed",
              roster_format_name(engine->roster, rank, name));
     reason_write_truncated(engine->liveness.ranks[rank].why, tail, why);
     clear_suspicion(engine, &engine->liveness.ranks[rank]);

@@ -25,9 +25,9 @@ engine_mark_lost(struct engine *engine,
                  uint32_t rank,
                  enum evidence evidence,
                  const char *why);
-/* This rank has no memory for its connection to peer, as why says. peer,
+/* This rank has "no memory for ..." its connection to peer, as why says. peer,
  * which is about to lose the connection, is not at fault: operations with it
- * fail with HOOP_E_EXHAUSTED, and this rank declares itself lost. */
+ * fail with HOOP_E_EXHAUSTED, and this rank gives up. */
 void
 engine_fail_without_memory(struct engine *engine,
                            uint32_t peer,

@@ -23,6 +23,7 @@
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/op_history.h"
 #include "engine/failure/operations.h"
+#include "engine/failure/revocation.h"
 #include "engine/state.h"
 
 struct failure_notice
@@ -206,9 +207,10 @@ failure_notice_on_early(struct comm_context *context,
     case PENDING_FAILURE_KNOWN:
         return;
     case PENDING_FAILURE_NO_ROOM:
-        log_error("engine",
-                  "no memory to keep that a later operation has failed: %s",
-                  failure_notice->why);
+        context_revoke_for_lack(context, "no room", failure_notice->why);
+        return;
+    case PENDING_FAILURE_NO_MEMORY:
+        context_revoke_for_lack(context, "no memory", failure_notice->why);
         return;
     }
 }

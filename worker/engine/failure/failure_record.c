@@ -56,9 +56,11 @@ pending_failure_add(struct comm_context *context,
             return PENDING_FAILURE_KNOWN;
         }
     }
-    pending = *n_known < LIMIT_EARLY_FAILURES ? malloc(sizeof(*pending)) : NULL;
-    if (!pending)
+    if (*n_known >= LIMIT_EARLY_FAILURES)
         return PENDING_FAILURE_NO_ROOM;
+    pending = malloc(sizeof(*pending));
+    if (!pending)
+        return PENDING_FAILURE_NO_MEMORY;
     *pending = *content;
     pending->n_alike = 1;
     TAILQ_INSERT_TAIL(&failure->pending, pending, link);

@@ -74,7 +74,8 @@ failure_record_set(struct comm_context *context,
 enum pending_failure_result {
     PENDING_FAILURE_NEW,
     PENDING_FAILURE_KNOWN,
-    PENDING_FAILURE_NO_ROOM, /* or no memory */
+    PENDING_FAILURE_NO_ROOM, /* LIMIT_EARLY_FAILURES */
+    PENDING_FAILURE_NO_MEMORY,
 };
 
 enum pending_failure_result

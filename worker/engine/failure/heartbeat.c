@@ -72,6 +72,25 @@ heartbeat_request(struct engine *engine, uint32_t peer)
     heartbeat_send(engine, peer, FRAME_ASKS);
 }
 
+/* The ranks that asked last are kept, each once. */
+void
+heartbeat_note_asker(struct engine *engine, uint32_t peer)
+{
+    struct asker *oldest = &engine->liveness.askers[0];
+
+    for (size_t i = 0; i < LIMIT_ACTIVITY_ASKERS; i++) {
+        struct asker *asker = &engine->liveness.askers[i];
+
+        if (asker->when_ns > 0 && asker->rank == peer) {
+            oldest = asker;
+            break;
+        }
+        if (asker->when_ns < oldest->when_ns)
+            oldest = asker;
+    }
+    *oldest = (struct asker){.rank = peer, .when_ns = clock_now_ns()};
+}
+
 void
 heartbeat_receive(struct engine *engine,
                   uint32_t peer,
@@ -236,9 +255,8 @@ is_silent_too_long(struct engine *engine, uint32_t rank)
 static bool
 is_live_peer(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
-
-    return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
+    return rank != engine->roster->rank &&
+           !rank_is_gone(&engine->liveness.ranks[rank]);
 }
 
 /* Check rank, n_ns after the last check. Returns whether it has been silent for

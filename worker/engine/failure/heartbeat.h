@@ -27,6 +27,9 @@ void
 heartbeat_receive(struct engine *engine,
                   uint32_t peer,
                   const struct frame *frame);
+/* peer asks whether this rank lives or what it has called, so it is heard. */
+void
+heartbeat_note_asker(struct engine *engine, uint32_t peer);
 /* Check the ranks that are waited for, if that is due. Returns when to check
  * again. If a rank has been silent for too long, it is *out_rank, and out_why
  * says what is known of it; else *out_rank is HOOP_NO_RANK. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/evidence.h"
 #include "engine/failure/failure_notice.h"
 
 enum hoop_status
@@ -89,11 +90,10 @@ static const char GIVEN_UP[] = "this rank ";
 void
 engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
 {
-    static const char word[] = ", reported by ";
-    const char *who = strstr(why, word);
+    const char *who = evidence_find_reporters(why);
 
     snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED_PREFIX,
-             who ? who + strlen(word) : "the coordinator",
+             who ? who + strlen(EVIDENCE_REPORTED_BY) : "the coordinator",
              (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
 }
 
@@ -137,7 +137,7 @@ lost_rank_describe_to_others(const struct engine *engine,
 void
 expulsion_add_time(const char *why, char out_why[LOST_REASON_TEXT_MAX])
 {
-    const char *who = strstr(why, ", reported by ");
+    const char *who = evidence_find_reporters(why);
     char when[32];
     char head[LOST_REASON_TEXT_MAX];
     char tail[LOST_REASON_TEXT_MAX / 2];

@@ -21,16 +21,6 @@ op_history_add(struct op_history *op_history,
         op_history_note_failure(op_history, entry->number);
 }
 
-void
-op_history_add_call(struct op_history *op_history,
-                    uint64_t number,
-                    uint64_t signature,
-                    const struct frame_call *call)
-{
-    op_history->ops[number % OP_HISTORY_ENTRIES] = (struct op_history_entry){
-        .number = number, .signatures = {signature}, .call = *call};
-}
-
 const struct op_history_entry *
 op_history_find(const struct op_history *op_history, uint64_t number)
 {

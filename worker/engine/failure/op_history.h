@@ -41,11 +41,15 @@ void
 op_history_add(struct op_history *op_history,
                const struct op_history_entry *op);
 /* Add an operation of a single stage that ended well. */
-void
+static inline void
 op_history_add_call(struct op_history *op_history,
                     uint64_t number,
                     uint64_t signature,
-                    const struct frame_call *call);
+                    const struct frame_call *call)
+{
+    op_history->ops[number % OP_HISTORY_ENTRIES] = (struct op_history_entry){
+        .number = number, .signatures = {signature}, .call = *call};
+}
 /* Returns the entry of an operation, or NULL if it is too old or has not
  * ended. */
 const struct op_history_entry *

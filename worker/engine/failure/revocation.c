@@ -11,6 +11,7 @@
 #include "engine/failure/revocation.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "engine/context.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/lost_rank.h"
@@ -58,8 +59,7 @@ revocation_send_all(const struct comm_context *context)
     for (uint32_t i = 0; i < context->size; i++) {
         const uint32_t rank = context->ranks[i];
 
-        if (!engine->liveness.ranks[rank].is_lost &&
-            !engine->liveness.ranks[rank].has_left)
+        if (!rank_is_gone(&engine->liveness.ranks[rank]))
             transport_send_control_connect(engine->transport, rank,
                                            &failure_notice, text);
     }
@@ -83,6 +83,22 @@ context_revoke_by_notice(struct comm_context *context,
         if (op->run.context == context)
             op_fail_without_notice(op, &context->failure.revocation);
     }
+}
+
+void
+context_revoke_for_lack(struct comm_context *context,
+                        const char *lack,
+                        const char *what)
+{
+    const struct roster *roster = context->engine->roster;
+    char name[ROSTER_NAME_MAX];
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_EXHAUSTED, roster->rank,
+        "%s has %s to remember what it is told of a later call: %s",
+        roster_format_name(roster, roster->rank, name), lack, what);
+
+    log_warning("engine", "%s", failure_notice.why);
+    context_revoke_by_notice(context, &failure_notice);
 }
 
 void
@@ -211,12 +227,9 @@ void
 context_list_failed_members(const struct comm_context *context,
                             bool *out_has_failed)
 {
-    for (uint32_t i = 0; i < context->size; i++) {
-        const struct rank_liveness *lost =
-            &context->engine->liveness.ranks[context->ranks[i]];
-
-        out_has_failed[i] = lost->is_lost || lost->has_left;
-    }
+    for (uint32_t i = 0; i < context->size; i++)
+        out_has_failed[i] =
+            rank_is_gone(&context->engine->liveness.ranks[context->ranks[i]]);
 }
 
 void

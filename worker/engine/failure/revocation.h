@@ -32,6 +32,13 @@ revocation_receive(struct comm_context *context,
 bool
 revocation_send_if_revoked(const struct comm_context *context,
                            uint32_t world_rank);
+/* This rank cannot remember what it has been told of a later call, as what says,
+ * because it has "no memory", or another lack: revoke context, so that no rank
+ * waits for a call that cannot end. */
+void
+context_revoke_for_lack(struct comm_context *context,
+                        const char *lack,
+                        const char *what);
 /* Revoke context on behalf of this rank. */
 void
 revocation_execute(struct comm_context *context, const char *why);

@@ -341,7 +341,8 @@ messages_apply_answer(struct comm_context *context,
 }
 
 /* Keep the final state of a leaving rank, whose call this rank has not made
- * yet. */
+ * yet. Without it a call that differs would fail only because that rank has
+ * left. */
 static void
 final_state_record(struct comm_context *context,
                    uint32_t peer,
@@ -351,8 +352,13 @@ final_state_record(struct comm_context *context,
         context->n_final_states == LIMIT_EARLY_FAILURES)
         return;
     struct final_state *final_state = malloc(sizeof(*final_state));
-    if (!final_state)
+    if (!final_state) {
+        char name[ROSTER_NAME_MAX];
+
+        roster_format_name(context->engine->roster, peer, name);
+        context_revoke_for_lack(context, "no memory", name);
         return;
+    }
     final_state->peer = peer;
     final_state->frame = *frame;
     TAILQ_INSERT_TAIL(&context->final_states, final_state, link);

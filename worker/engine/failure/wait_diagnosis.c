@@ -3,7 +3,7 @@
  *
  * Every failure and every warning includes the rank that is waited for, what it
  * does instead as far as it has said, and how much time has passed. So does the
- * answer to the coordinator's question what this rank is doing.
+ * answer to the coordinator's question what this rank is doing (activity.h).
  *
  * Stragglers: a rank that lives but does not call is no failure, and may be
  * late for a good reason: a checkpoint, a compilation. But a user must not have
@@ -299,9 +299,8 @@ straggler_warning_plan(struct op *op)
     op->run.wait.straggler_warning_ns = op->run.wait.notice.due_ns;
 }
 
-/* Returns what the heartbeat says of the rank that op waits for, as text. */
-static const char *
-awaited_peer_liveness(const struct op *op)
+enum heartbeat_state
+op_awaited_sign(const struct op *op)
 {
     const struct engine *engine = op->engine;
     const struct step_flow *flow = op_awaited_flow(op);
@@ -309,8 +308,14 @@ awaited_peer_liveness(const struct op *op)
 
     if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
         !transport_is_connected(engine->transport, peer))
-        return "";
-    switch (heartbeat_state_of(engine, peer)) {
+        return HEARTBEAT_UNKNOWN;
+    return heartbeat_state_of(engine, peer);
+}
+
+const char *
+op_awaited_sign_text(const struct op *op)
+{
+    switch (op_awaited_sign(op)) {
     case HEARTBEAT_SEEN:
         return "; it lives";
     case HEARTBEAT_MISSED:
@@ -339,7 +344,7 @@ wait_notice_print(struct op *op)
 
     op_describe_wait(op, whom);
     snprintf(text, sizeof(text), "%s waits for %.700s%s", op->run.wait.purpose,
-             whom, awaited_peer_liveness(op));
+             whom, op_awaited_sign_text(op));
     wait_notice_log(&op->run.wait.notice, text);
     op->run.wait.straggler_warning_ns = op->run.wait.notice.due_ns;
 }
@@ -376,49 +381,5 @@ straggler_warn(struct op *op, uint64_t now_ns)
     suppressed_ops_describe(engine, others);
     log_write(LOG_WARNING, "late", "%s: %s waits for %.500s%s; %s%s", call,
               roster_format_name(roster, roster->rank, name), whom,
-              awaited_peer_liveness(op), time, others);
-}
-
-/* Returns the operation that has waited longest; NULL: nothing runs. */
-static struct op *
-oldest_running_op(const struct engine *engine, uint32_t *out_n_calls)
-{
-    struct op *oldest = NULL;
-    uint32_t n_calls = 0;
-    struct op *op;
-
-    TAILQ_FOREACH(op, &engine->progress.running, link)
-    {
-        n_calls++;
-        if (!oldest || op->run.wait.started_ns < oldest->run.wait.started_ns)
-            oldest = op;
-    }
-    *out_n_calls = n_calls;
-    return oldest;
-}
-
-void
-activity_report(struct engine *engine, uint64_t query)
-{
-    struct engine_activity activity = {0};
-    struct op *op = oldest_running_op(engine, &activity.n_calls);
-    char whom[LIMIT_ERROR_TEXT];
-
-    if (!engine->options.on_activity)
-        return;
-    if (op) {
-        if (op_is_shm(op))
-            shm_executor_list_awaited(op);
-        if (!op_is_message(op))
-            activity.number =
-                context_user_call_number(op->run.context, op->run.number);
-        call_describe(&op->run.label.call, activity.number, activity.call);
-        context_copy_name(op->run.context, activity.communicator);
-        op_describe_wait(op, whom);
-        snprintf(activity.waits_for, sizeof(activity.waits_for), "%.200s%s",
-                 whom, awaited_peer_liveness(op));
-        activity.age_ms =
-            (clock_now_ns() - op->run.wait.started_ns) / CLOCK_NS_PER_MS;
-    }
-    engine->options.on_activity(engine->options.owner, query, &activity);
+              op_awaited_sign_text(op), time, others);
 }

@@ -13,6 +13,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "engine/failure/heartbeat.h"
 #include "engine/op.h"
 
 /* Returns whether flow's peer is known to have made the same call: it has said
@@ -44,8 +45,11 @@ straggler_warning_plan(struct op *op);
  * call gives notice of its waits (context_set_wait_purpose()). */
 void
 straggler_warn(struct op *op, uint64_t now_ns);
-/* Answer query with what this rank is doing. */
-void
-activity_report(struct engine *engine, uint64_t query);
+/* Returns what the heartbeat says of the rank that op waits for. */
+enum heartbeat_state
+op_awaited_sign(const struct op *op);
+/* The same as text: "; it lives", or "". */
+const char *
+op_awaited_sign_text(const struct op *op);
 
 #endif

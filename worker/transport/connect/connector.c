@@ -96,26 +96,35 @@ link_retry_until(struct link *link, uint64_t until_ns)
         link->retry_ms = RETRY_MAX_MS;
 }
 
-/* A peer that listens and closes connections is alive, but others crowd its
- * port. One that refuses them is gone. One whose TLS handshakes never succeed
- * may have TLS switched off. */
+/* A peer whose TLS handshakes never succeed may have TLS switched off. Others
+ * are dialed until until_ns. */
 static void
-link_retry_failed_dial(struct link *link,
-                       enum hoop_status status,
-                       bool has_answered)
+link_retry_dial(struct link *link, uint64_t until_ns)
 {
-    const uint64_t forming_until_ns = link->connector->options.forming_until_ns;
     const uint64_t in_tls_ns =
         link->refused_until_ns + RETRY_BROKEN_TLS_MS * CLOCK_NS_PER_MS;
 
-    if (link->dial_broke_in_tls)
-        link_retry_until(link, in_tls_ns);
-    else if (status == HOOP_E_UNAVAILABLE && !has_answered)
-        link_retry_until(link, link->refused_until_ns);
-    else if (has_answered && forming_until_ns > link->silent_until_ns)
-        link_retry_until(link, forming_until_ns);
-    else
-        link_retry_until(link, link->silent_until_ns);
+    link_retry_until(link, link->dial_broke_in_tls ? in_tls_ns : until_ns);
+}
+
+/* A peer that refuses connections is gone. */
+static void
+link_retry_unanswered_dial(struct link *link, enum hoop_status status)
+{
+    link_retry_dial(link, status == HOOP_E_UNAVAILABLE ? link->refused_until_ns
+                                                       : link->silent_until_ns);
+}
+
+/* A peer that listens and closes connections is alive, but others crowd its
+ * port. */
+static void
+link_retry_answered_dial(struct link *link)
+{
+    const uint64_t forming_until_ns = link->connector->options.forming_until_ns;
+
+    link_retry_dial(link, forming_until_ns > link->silent_until_ns
+                              ? forming_until_ns
+                              : link->silent_until_ns);
 }
 
 void
@@ -174,8 +183,12 @@ on_dial_failed(struct connector *connector,
         return;
     }
     /* Only failures of the network are worth another try. */
-    if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-        link_retry_failed_dial(link, status, has_answered);
+    const bool is_of_network =
+        status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT;
+    if (is_of_network && has_answered)
+        link_retry_answered_dial(link);
+    else if (is_of_network)
+        link_retry_unanswered_dial(link, status);
     else if (status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED)
         link_report_own_shortage(link, status);
     else
@@ -366,9 +379,8 @@ on_handshake_answered(void *owner, struct handshaker *handshaker)
         return;
     }
     /* The peer's own dial is under way. If it fails, this rank dials again. */
-    link_retry_failed_dial(
-        link, error_raise(HOOP_E_TIMEOUT, "its own connection did not come"),
-        true);
+    (void)error_raise(HOOP_E_TIMEOUT, "its own connection did not come");
+    link_retry_answered_dial(link);
 }
 
 enum hoop_status
@@ -446,10 +458,10 @@ link_dial(void *owner)
         link->state = LINK_DIALED;
         link->dial->handshake.peer = link->rank;
     } else if (status == HOOP_E_UNAVAILABLE) {
-        link_retry_failed_dial(
-            link, raise_dial_error(link, status, HANDSHAKER_DIALING), false);
+        (void)raise_dial_error(link, status, HANDSHAKER_DIALING);
+        link_retry_unanswered_dial(link, status);
     } else if (is_peer_dialing(connector, link)) {
-        link_retry_failed_dial(link, status, false);
+        link_retry_unanswered_dial(link, status);
     } else {
         link_report_own_shortage(link, status);
     }

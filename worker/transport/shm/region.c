@@ -117,14 +117,15 @@ shm_region_can_publish(struct shm_region *shm_region,
 {
     if (n_bytes > SHM_REGION_SMALL_BYTES)
         shm_region_grow_ring(shm_region, cells_needed(shm_region, n_bytes));
-    return is_read_by_all(
-               shm_region,
-               shm_region->sequences[sequence_to_line_index(sequence)],
-               out_rank) &&
-           (n_bytes <= SHM_REGION_SMALL_BYTES ||
-            is_read_by_all(shm_region,
-                           cells_newest_sequence(shm_region, n_bytes),
-                           out_rank));
+    uint64_t newest = shm_region->sequences[sequence_to_line_index(sequence)];
+
+    if (n_bytes > SHM_REGION_SMALL_BYTES) {
+        const uint64_t in_cells = cells_newest_sequence(shm_region, n_bytes);
+
+        if (sequence_is_before(newest, in_cells))
+            newest = in_cells;
+    }
+    return is_read_by_all(shm_region, newest, out_rank);
 }
 
 static unsigned

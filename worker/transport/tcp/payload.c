@@ -240,6 +240,9 @@ enum {
     SAMPLE_BYTES = 16384, /* a multiple of every granule */
 };
 
+_Static_assert((int)TRANSPORT_INLINE_BYTES_MAX < (int)CODEC_ALWAYS_BYTES_MIN,
+               "the inline path sends no encoded payload");
+
 static struct codec_block
 frame_codec_block(const struct send_request *flow,
                   const struct outbound_frame *out)

@@ -533,6 +533,13 @@ parse_read_ahead(struct peer *peer)
     return peer->fd >= 0;
 }
 
+void
+peer_use_read_ahead(struct peer *peer)
+{
+    while (peer->fd >= 0 && parse_read_ahead(peer))
+        ;
+}
+
 static ssize_t
 socket_read_more(struct peer *peer, size_t *out_direct)
 {
@@ -578,7 +585,7 @@ peer_on_stream_end(struct peer *peer, int error)
     else if (peer->segment || striping_update_watch(peer))
         peer_mark_dirty(peer);
     else
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
 }
 
 static void
@@ -616,8 +623,7 @@ read_socket(struct peer *peer)
         striping_autotune_record(peer, (size_t)n_read);
         peer->receive.ahead_end += (size_t)n_read - n_direct;
         peer_payload_advance(peer, n_direct);
-        while (peer->fd >= 0 && parse_read_ahead(peer))
-            ;
+        peer_use_read_ahead(peer);
         /* A short read most likely emptied the socket, so no second call is
          * made to learn it. If it did not, the poller reports the socket
          * again. */
@@ -636,6 +642,6 @@ peer_read(struct peer *peer)
     if (peer->fd < 0 || !striping_is_receiving(peer) ||
         striping_update_watch(peer))
         return n_total > 0;
-    peer_lose(peer, error_text());
+    peer_lose_unwatched(peer);
     return true;
 }

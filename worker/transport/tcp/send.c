@@ -184,7 +184,7 @@ written(struct peer *peer, size_t n_bytes)
 }
 
 static void
-watch_writable(struct peer *peer, bool is_wanted)
+peer_set_write_watched(struct peer *peer, bool is_wanted)
 {
     if ((peer->send.is_write_watched == is_wanted &&
          !striping_is_sending(peer)) ||
@@ -192,7 +192,7 @@ watch_writable(struct peer *peer, bool is_wanted)
         return;
     peer->send.is_write_watched = is_wanted;
     if (!striping_update_watch(peer))
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
 }
 
 /* Our last byte is written. The peer's end of stream is still to come, or has
@@ -214,7 +214,7 @@ on_write_failed(struct peer *peer)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
         peer->send.is_blocked = true;
-        watch_writable(peer, true);
+        peer_set_write_watched(peer, true);
         return;
     }
     /* What the peer sent before it went away is still to be read, and reading
@@ -268,7 +268,7 @@ peer_write(struct peer *peer)
         peer_mark_dirty(peer);
         return true;
     }
-    watch_writable(peer, false);
+    peer_set_write_watched(peer, false);
     if (send->state == SEND_GOODBYE)
         on_last_byte_sent(peer);
     return n_total > 0;
@@ -299,6 +299,21 @@ void
 peer_lose_no_memory(struct peer *peer, const char *why)
 {
     peer_lose_after_event(peer, TRANSPORT_NO_MEMORY, why);
+}
+
+void
+peer_lose_unwatched(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    /* Such an error is the first and the last, since this rank gives up. */
+    if (!transport->watch_error[0])
+        snprintf(transport->watch_error, sizeof(transport->watch_error), "%s",
+                 error_text());
+    if (peer->fd < 0)
+        peer_lose_no_memory(peer, transport->watch_error);
+    else
+        peer_defer_failure(peer, TRANSPORT_NO_MEMORY, transport->watch_error);
 }
 
 void

@@ -314,7 +314,7 @@ striping_attach_stream(struct peer *peer,
     }
     if (poller_add(poller, fd, nothing, peer) != HOOP_OK ||
         (peer->fd >= 0 && !striping_update_watch(peer))) {
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
         return;
     }
     striping_announce(peer);

@@ -1,65 +1,39 @@
 /* tests/unit/common/base/config_fields_test.c - base/config.c */
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/config.h"
 #include "base/settings.h"
 #include "check.h"
+#include "default_config.h"
+#include "setting_values.h"
 
-/* A value of each setting that is not its default. */
-static const char *const said[] = {
-    "coordinator=host:1",
-    "job=trial",
-    "token=secret",
-    "token_file=/nowhere",
-    "rank=7",
-    "world_size=9",
-    "join_timeout=5m",
-    "timeout=2.5",
-    "failure_timeout=700ms",
-    "late_warning=1",
-    "wait_notice=2",
-    "endings=/endings",
-    "on_failure=retry",
-    "advertise=node",
-    "interface=eth0",
-    "port=5000-5063",
-    "codec=auto",
-    "wire_dtype=int8",
-    "check=full",
-    "checksum=on",
-    "transport=tcp",
-    "cma=on",
-    "tls=on",
-    "tls_cert=/cert",
-    "tls_key=/key",
-    "tls_ca=/ca",
-    "streams=3",
-    "node=rack",
-    "algorithm=allreduce:ring",
-    "tuning=model",
-    "log=warning",
-    "log_format=json",
-    "debug_spin=always",
-    "debug_link=latency=20us",
-    "debug_fault=rank=1,do=kill",
-    NULL,
-};
-
+/* Returns settings with the values of tests/setting_values.h: n of them, from
+ * first. */
 static struct settings *
-settings_of(const char *const *list)
+settings_of(size_t first, size_t n)
 {
     struct settings *settings = NULL;
 
     assert_ok(settings_create(SETTING_USER_WORKER, &settings));
-    assert_ok(settings_read_list(settings, list));
+    for (size_t i = first; i < first + n; i++) {
+        char item[64];
+
+        snprintf(item, sizeof(item), "%s=%s",
+                 setting_row(setting_values[i].id)->name,
+                 setting_values[i].text);
+        assert_ok(settings_read_list(settings, (const char *[]){item, NULL}));
+    }
     return settings;
 }
 
 static void
 config_has_each_number_in_its_field(void **state)
 {
-    CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
+    CLEANUP(settings_destroy)
+    struct settings *settings = settings_of(0, COUNT_OF(setting_values));
     struct config config;
 
     config_init_from_settings(&config, settings);
@@ -81,15 +55,16 @@ config_has_each_number_in_its_field(void **state)
     assert_int_equal(config.attaching, CMA_ALWAYS);
     assert_true(config.is_encrypted);
     assert_int_equal(config.n_streams, 3);
-    assert_int_equal(config.log_level, LOG_WARNING);
-    assert_int_equal(config.log_format, LOG_JSON);
+    assert_int_equal(config.log.level, LOG_WARNING);
+    assert_int_equal(config.log.format, LOG_JSON);
     assert_int_equal(config.spinning, ENGINE_SPIN_ALWAYS);
 }
 
 static void
 config_has_each_text_in_its_field(void **state)
 {
-    CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
+    CLEANUP(settings_destroy)
+    struct settings *settings = settings_of(0, COUNT_OF(setting_values));
     struct config config;
 
     config_init_from_settings(&config, settings);
@@ -98,6 +73,7 @@ config_has_each_text_in_its_field(void **state)
     assert_string_equal(config.token, "secret");
     assert_string_equal(config.token_file, "/nowhere");
     assert_string_equal(config.exit_status, "/endings");
+    assert_string_equal(config.recorder.folder, "/records");
     assert_string_equal(config.advertise, "node");
     assert_string_equal(config.interface, "eth0");
     assert_string_equal(config.tls.cert, "/cert");
@@ -112,18 +88,12 @@ config_has_each_text_in_its_field(void **state)
 
 /* Facts that no setting says are 0. */
 static void
-config_init_sets_the_defaults_of_the_table(void **state)
+config_without_settings_has_the_defaults_of_the_table(void **state)
 {
-    CLEANUP(settings_destroy)
-    struct settings *settings = settings_of((const char *const[]){NULL});
     struct config config;
-    struct config of_settings;
 
     memset(&config, 0xff, sizeof(config));
-    memset(&of_settings, 0xff, sizeof(of_settings));
-    config_init(&config);
-    config_init_from_settings(&of_settings, settings);
-    assert_memory_equal(&config, &of_settings, sizeof(config));
+    default_config_init(&config);
     assert_string_equal(config.job, "default");
     assert_string_equal(config.coordinator, "");
     assert_int_equal(config.failure_timeout_ms, 2000);
@@ -164,10 +134,52 @@ config_fields_lie_apart(void **state)
     }
 }
 
+/* Returns the index in setting_values. */
+static size_t
+setting_value_find(enum setting_id id)
+{
+    for (size_t i = 0; i < COUNT_OF(setting_values); i++) {
+        if (setting_values[i].id == id)
+            return i;
+    }
+    fail_msg("tests/setting_values.h has no value of %s",
+             setting_row(id)->name);
+    return 0;
+}
+
+static void
+config_of_one_setting_differs_in_its_field_alone(void **state)
+{
+    struct config defaults;
+
+    default_config_init(&defaults);
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = setting_row((enum setting_id)i);
+        struct config config;
+
+        if (!(setting->users & SETTING_USER_WORKER))
+            continue;
+        CLEANUP(settings_destroy)
+        struct settings *settings =
+            settings_of(setting_value_find((enum setting_id)i), 1);
+        config_init_from_settings(&config, settings);
+        char *field = (char *)&config + setting->field;
+        const char *usual = (const char *)&defaults + setting->field;
+        const size_t n_bytes = field_size(setting);
+
+        if (memcmp(field, usual, n_bytes) == 0)
+            fail_msg("%s leaves its field as it is", setting->name);
+        memcpy(field, usual, n_bytes);
+        if (memcmp(&config, &defaults, sizeof(config)) != 0)
+            fail_msg("%s changes another field", setting->name);
+    }
+}
+
 static void
 config_deinit_wipes_the_token(void **state)
 {
-    CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
+    CLEANUP(settings_destroy)
+    struct settings *settings = settings_of(0, COUNT_OF(setting_values));
     struct config config;
 
     config_init_from_settings(&config, settings);
@@ -182,8 +194,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(config_has_each_number_in_its_field),
         cmocka_unit_test(config_has_each_text_in_its_field),
-        cmocka_unit_test(config_init_sets_the_defaults_of_the_table),
+        cmocka_unit_test(config_without_settings_has_the_defaults_of_the_table),
         cmocka_unit_test(config_fields_lie_apart),
+        cmocka_unit_test(config_of_one_setting_differs_in_its_field_alone),
         cmocka_unit_test(config_deinit_wipes_the_token),
     };
 

@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +246,101 @@ proc_that_hides_processes_is_known(void **state)
     assert_int_equal(WEXITSTATUS(how), 0);
 }
 
+/* Look at child until it is in that state, for at most 20 s. */
+static struct process_glance
+glance_await(pid_t child, char wanted)
+{
+    struct process_glance glance = {0};
+
+    for (int i = 0; i < 2000; i++) {
+        process_look((uint32_t)child, &glance);
+        if (glance.state == wanted)
+            break;
+        usleep(10000);
+    }
+    assert_int_equal(glance.state, wanted);
+    return glance;
+}
+
+static void
+glance_shows_what_a_process_does(void **state)
+{
+    int input[2];
+    siginfo_t how;
+    char byte = 0;
+
+    assert_int_equal(pipe(input), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        volatile unsigned n = 0;
+
+        if (read(input[0], &byte, 1) == 1)
+            for (;;)
+                n++;
+        _exit(0);
+    }
+    assert_string_equal(glance_await(child, 'S').where, "read");
+    kill(child, SIGSTOP);
+    assert_int_equal(waitid(P_PID, (id_t)child, &how, WSTOPPED), 0);
+    assert_string_equal(glance_await(child, 'T').where, "");
+    kill(child, SIGCONT);
+    assert_string_equal(glance_await(child, 'S').where, "read");
+    assert_int_equal(write(input[1], &byte, 1), 1);
+    assert_string_equal(glance_await(child, 'R').where, "");
+    kill(child, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)child, &how, WEXITED | WNOWAIT), 0);
+    glance_await(child, 'Z');
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    glance_await(child, 'X');
+    close(input[0]);
+    close(input[1]);
+}
+
+static void *
+thread_run(void *argument)
+{
+    const atomic_bool *is_over = argument;
+
+    while (!atomic_load(is_over)) {
+    }
+    return NULL;
+}
+
+/* The first thread sleeps while another one computes, and the one that looks
+ * does not count. */
+static void
+glance_at_a_process_with_a_thread_that_runs_shows_that(void **state)
+{
+    atomic_bool is_over = false;
+    pthread_t thread;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        pthread_create(&thread, NULL, thread_run, &is_over);
+        for (;;)
+            pause();
+    }
+    glance_await(child, 'R');
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void
+glance_at_a_process_whose_first_thread_has_ended_shows_the_others(void **state)
+{
+    atomic_bool is_over = false;
+    pthread_t thread;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        pthread_create(&thread, NULL, thread_run, &is_over);
+        syscall(SYS_exit, 0);
+    }
+    glance_await(child, 'R');
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 int
 main(void)
 {
@@ -255,6 +353,11 @@ main(void)
         cmocka_unit_test(process_whose_first_thread_has_ended_runs),
         cmocka_unit_test(proc_that_hides_processes_is_known),
         cmocka_unit_test(process_that_waits_for_a_processor_is_delayed),
+        cmocka_unit_test(glance_shows_what_a_process_does),
+        cmocka_unit_test(
+            glance_at_a_process_with_a_thread_that_runs_shows_that),
+        cmocka_unit_test(
+            glance_at_a_process_whose_first_thread_has_ended_shows_the_others),
         cmocka_unit_test(this_process_and_none_are_not_stopped),
     };
 

@@ -85,6 +85,10 @@ limits_of_the_host_are_named_with_their_values(void **state)
     assert_non_null(strstr(text, "net.ipv4.tcp_mem"));
     resource_error_describe(RESOURCE_CONNECT, EACCES, text);
     assert_non_null(strstr(text, "firewall"));
+    resource_error_describe(RESOURCE_WATCH, ENOSPC, text);
+    assert_non_null(strstr(text, ", fs.epoll.max_user_watches"));
+    resource_error_describe(RESOURCE_WATCH, ENOMEM, text);
+    assert_non_null(strstr(text, "memory cgroup"));
     resource_error_describe(RESOURCE_THREAD, EAGAIN, text);
     assert_non_null(strstr(text, "pids.max"));
 }

@@ -1,7 +1,4 @@
-/*
- * tests/unit/common/dtype/reference.h - reductions of one element, slow and
- * plain, written differently from the kernels
- */
+/* tests/unit/common/dtype/reference.h - slow reductions of single elements */
 
 #ifndef REFERENCE_H
 #define REFERENCE_H
@@ -11,7 +8,7 @@
 
 #include "hoop/dtype.h"
 
-/* What hoop/dtype.h says of the pair. */
+/* Returns whether hoop/dtype.h defines the operator for the type. */
 bool
 reference_has(enum hoop_dtype dtype, enum hoop_reduce_op op);
 
@@ -25,7 +22,7 @@ reference_combine(void *out,
 void
 reference_divide(void *value, enum hoop_dtype dtype, uint32_t n);
 
-/* A number in a float dtype, rounded to nearest even; NaN is the quiet one. */
+/* Stores a number in a float dtype, rounded to nearest even. NaN is quiet. */
 void
 reference_store(void *out, enum hoop_dtype dtype, double value);
 

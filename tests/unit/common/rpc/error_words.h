@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "check.h"
 
-/* Of this thread's last error. */
+/* Fails the test if this thread's last error does not contain the words. */
 static inline void
 assert_words(const char *words)
 {

@@ -1,7 +1,7 @@
 /*
- * tests/unit/common/rpc/rpc_raw.h - a client that does as it is told
+ * tests/unit/common/rpc/rpc_raw.h - a client that sends what a test says
  *
- * On a blocking socket; what goes wrong fails the test.
+ * It uses a blocking socket. Any error fails the test.
  */
 
 #ifndef TESTS_RPC_RAW_H
@@ -27,10 +27,10 @@ struct raw_reply {
     char body[64];
 };
 
-/* Connected, and no more. */
+/* Connects, without a hello. */
 int
 raw_connect(const struct bench_server *server);
-/* With both hellos said. */
+/* Connects and exchanges the hellos. */
 int
 raw_greet(const struct bench_server *server);
 
@@ -41,7 +41,7 @@ raw_ask(int fd, const struct raw_request *ask);
 struct raw_reply
 raw_hear(int fd);
 
-/* Nothing but the end comes; closes fd. */
+/* Checks that the server only closes the connection. Closes fd. */
 void
 assert_closed_by_server(int fd);
 

@@ -5,13 +5,13 @@
 
 #include "hoop/hoop.h"
 
-/* For cmocka_run_group_tests(): */
+/* These are fixtures for cmocka_run_group_tests(). */
 int
 alone_setup(void **state);
 int
 alone_teardown(void **state);
 
-/* All groups of ranks are this one. */
+/* Returns the communicator of this one rank, which stands for all groups. */
 hoop_comm_t *
 alone_comm(void **state);
 

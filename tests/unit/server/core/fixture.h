@@ -1,7 +1,8 @@
 /*
- * tests/unit/server/core/fixture.h - a cluster to be stepped through by hand
+ * tests/unit/server/core/fixture.h - a cluster that a test drives by hand
  *
- * Every call returns its ticket; what the last step said is found by it.
+ * Every call returns its ticket, by which the actions of the last step can be
+ * found.
  */
 
 #ifndef CORE_FIXTURE_H
@@ -43,7 +44,7 @@ fixture_deinit_at(struct fixture *fixture)
     fixture_deinit(fixture);
 }
 
-/* Fills in what is not given: time, ticket, job "a", a deadline in 60 s. */
+/* Fills in what is not given: time, ticket, job "a", and a deadline in 60 s. */
 static inline uint64_t
 fixture_step(struct fixture *fixture, struct cluster_event event)
 {
@@ -58,14 +59,14 @@ fixture_step(struct fixture *fixture, struct cluster_event event)
     return event.ticket;
 }
 
-/* Time goes on, with a step whenever one is due. */
+/* Advances the time, with a step whenever one is due. */
 static inline void
 fixture_tick(struct fixture *fixture)
 {
     fixture_step(fixture, (struct cluster_event){.kind = CLUSTER_TICK});
 }
 
-/* As fixture_tick() at the next deadline, which must be by then. */
+/* Works like fixture_tick() at the next deadline, which must be by then. */
 static inline void
 fixture_next(struct fixture *fixture)
 {
@@ -77,7 +78,7 @@ fixture_next(struct fixture *fixture)
     fixture_tick(fixture);
 }
 
-/* Of the last step, or NULL. */
+/* Returns the reply of the last step to this ticket, or NULL. */
 static inline const struct cluster_reply *
 fixture_find(const struct fixture *fixture, uint64_t ticket)
 {
@@ -99,7 +100,7 @@ fixture_reply(const struct fixture *fixture, uint64_t ticket)
     return reply;
 }
 
-/* A reply with this status whose text has this part. */
+/* Checks that the reply has this status and that its text contains part. */
 static inline void
 fixture_refused(const struct fixture *fixture,
                 uint64_t ticket,
@@ -114,7 +115,7 @@ fixture_refused(const struct fixture *fixture,
     assert_non_null(strstr(reply->text, part));
 }
 
-/* Of the last step, or NULL. */
+/* Returns the notice of this kind in the last step, or NULL. */
 static inline const struct cluster_log_notice *
 fixture_notice(const struct fixture *fixture, enum cluster_log_notice_kind kind)
 {
@@ -127,7 +128,7 @@ fixture_notice(const struct fixture *fixture, enum cluster_log_notice_kind kind)
     return NULL;
 }
 
-/* A join with incarnation = pid = number, on host "h", that is complete. */
+/* Returns a complete join on host "h" whose incarnation and pid are number. */
 static inline struct cluster_event
 fixture_join_event(uint32_t number, uint32_t rank, uint32_t world_size)
 {
@@ -157,7 +158,7 @@ fixture_join(struct fixture *fixture,
     return fixture_step(fixture, fixture_join_event(number, rank, world_size));
 }
 
-/* Workers 1 .. n become the ranks 0 .. n - 1; the world's epoch. */
+/* Makes workers 1 to n the ranks 0 to n - 1. Returns the epoch of the world. */
 static inline uint64_t
 fixture_world(struct fixture *fixture, uint32_t n)
 {
@@ -192,7 +193,7 @@ fixture_set(struct fixture *fixture, const char *key, const char *value)
         });
 }
 
-/* GET, WAIT or DELETE of one key. */
+/* Sends a GET, WAIT or DELETE of one key. */
 static inline uint64_t
 fixture_key(struct fixture *fixture,
             enum cluster_event_kind kind,

@@ -207,6 +207,26 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
     }
 }
 
+/* Once, and not "has given up: gave up: ...". */
+static void
+rank_that_falls_short_is_logged_in_its_words(void **state)
+{
+    struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+    report(&f, (struct cluster_failure_report){
+                   {epoch, 2},
+                   1,
+                   identity_of_incarnation(2),
+                   "gave up: it had no memory for a frame",
+                   EVIDENCE_GIVEN_UP,
+                   0});
+    const char *text = fixture_notice(&f, CLUSTER_NOTICE_LOST)->text;
+    assert_non_null(strstr(text, "\" gave up: it had no memory for a frame;"));
+    fixture_deinit(&f);
+}
+
 /* Whatever its text says; and what all are shown of a member proves nothing. */
 static void
 reporter_is_who_it_proved_to_be(void **state)
@@ -506,6 +526,7 @@ main(void)
         cmocka_unit_test(report_first_verdict_stays),
         cmocka_unit_test(report_of_oneself_tells_the_others),
         cmocka_unit_test(report_that_one_gives_up_is_told_in_its_words),
+        cmocka_unit_test(rank_that_falls_short_is_logged_in_its_words),
         cmocka_unit_test(reporter_is_who_it_proved_to_be),
         cmocka_unit_test(report_of_nobody_is_refused),
         cmocka_unit_test(leave_twice_is_fine),

@@ -1,9 +1,8 @@
 /*
- * tests/unit/server/core/record_store.h - the records of a cluster, as a disk
- * has them
+ * tests/unit/server/core/record_store.h - the records of a cluster, on a disk
  *
- * In the order of their keys. A cluster may be made again from them at any
- * time, and must then be what it was.
+ * They are in the order of their keys. A cluster can be created again from them
+ * at any time, and must then be the same as before.
  */
 
 #ifndef TESTS_UNIT_SERVER_CORE_RECORD_STORE_H
@@ -50,7 +49,7 @@ record_store_copy(const void *bytes, size_t n_bytes)
     return copy;
 }
 
-/* Where the first key is that is not before this one. */
+/* Returns the index of the first key that is not less than this one. */
 static inline size_t
 record_store_find(const struct record_store *record_store,
                   const uint8_t *key,
@@ -129,7 +128,7 @@ record_store_put(struct record_store *record_store,
     };
 }
 
-/* What the last step of a fixture said. */
+/* Stores the records of the last step of a fixture. */
 static inline void
 record_store_apply(struct record_store *record_store,
                    const struct fixture *fixture)
@@ -167,7 +166,8 @@ record_store_recover(const struct record_store *record_store,
     return cluster_recovery_finish(cluster);
 }
 
-/* Kept records, at the fixture's time; the wall clock shows more. */
+/* Returns options with records, at the fixture's time. The wall clock is
+ * ahead. */
 static inline struct cluster_options
 record_store_options(uint64_t now_ns)
 {
@@ -178,7 +178,7 @@ record_store_options(uint64_t now_ns)
     };
 }
 
-/* A fixture whose cluster keeps records. */
+/* Starts a fixture whose cluster stores records. */
 static inline void
 record_store_begin(struct fixture *fixture)
 {
@@ -187,7 +187,7 @@ record_store_begin(struct fixture *fixture)
     fixture_init(fixture, &options);
 }
 
-/* The fixture's cluster dies and is made again. */
+/* Destroys the fixture's cluster and creates it again from the records. */
 static inline void
 record_store_restart(const struct record_store *record_store,
                      struct fixture *fixture)

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/evidence.h"
+#include "base/identity.h"
 #include "check.h"
 #include "core/change.h"
 #include "fixture.h"
@@ -559,6 +561,167 @@ endings_only_the_last_are_known(void **state)
     assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
 }
 
+static uint64_t
+ask_why(struct fixture *f, const char *job, const char *token)
+{
+    return fixture_step(f, (struct cluster_event){
+                               .kind = CLUSTER_WHY,
+                               .client = 100,
+                               .job = job,
+                               .token = token,
+                               .role = ROLE_OPERATOR,
+                           });
+}
+
+/* What a member tells beyond its call comes back as it is, and how long ago it
+ * was heard. */
+static void
+why_is_answered_with_the_details_of_members(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+    const uint8_t details[] = {1, 2, 3};
+
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const uint64_t ticket = ask_why(&f, "a", NULL);
+    const uint64_t watcher = watch(&f, epoch, 1, 0);
+    const uint64_t query = fixture_reply(&f, watcher)->changes.activity_query;
+
+    fixture_step(&f, (struct cluster_event){
+                         .kind = CLUSTER_RENEW,
+                         .client = 1,
+                         .renewal = {.member = {epoch, 1},
+                                     .activity_query = query,
+                                     .activity = {.call = "barrier #1",
+                                                  .communicator = "",
+                                                  .waits_for = "",
+                                                  .details = details,
+                                                  .n_details = 3}},
+                     });
+    f.now_ns += TIME_NS;
+    fixture_tick(&f);
+    const struct cluster_reply *reply = fixture_reply(&f, ticket);
+
+    assert_int_equal(reply->kind, CLUSTER_REPLY_WHY);
+    const struct cluster_member_activity *told = reply->job.activities;
+
+    assert_string_equal(told[0].call, "barrier #1");
+    assert_int_equal(told[0].n_details, 3);
+    assert_memory_equal(told[0].details, details, 3);
+    assert_int_equal(told[0].missing_rank, CLUSTER_RANK_ANY);
+    assert_int_equal(told[0].last_sign_ms, 800);
+    assert_true(told[1].silence[0]);
+    assert_int_equal(told[1].n_details, 0);
+}
+
+/* Both questions may be open at once. */
+static void
+why_and_job_are_each_answered_in_kind(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 1);
+    const uint64_t why = ask_why(&f, "a", NULL);
+    const uint64_t job = ask(&f);
+
+    f.now_ns += TIME_NS;
+    fixture_tick(&f);
+    assert_int_equal(fixture_reply(&f, why)->kind, CLUSTER_REPLY_WHY);
+    assert_int_equal(fixture_reply(&f, job)->kind, CLUSTER_REPLY_JOB);
+}
+
+static void
+report_lost(struct fixture *f, uint64_t epoch, uint32_t rank, const char *why)
+{
+    fixture_step(f,
+                 (struct cluster_event){
+                     .kind = CLUSTER_REPORT,
+                     .job = "a",
+                     .token = "secret",
+                     .report = {.reporter = {epoch, rank + 1},
+                                .rank = rank,
+                                .identity = identity_of_incarnation(rank + 1),
+                                .reason = why,
+                                .evidence = EVIDENCE_GIVEN_UP}});
+}
+
+/* Start job "a" with a token of its own, lose rank 2, then rank 0, and end. */
+static void
+end_with_losses(struct fixture *f)
+{
+    uint64_t ticket = 0;
+
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct cluster_event join = fixture_join_event(rank + 1, rank, 3);
+
+        join.token = "secret";
+        ticket = fixture_step(f, join);
+    }
+    const uint64_t epoch = fixture_reply(f, ticket)->world.epoch;
+
+    report_lost(f, epoch, 2, "gave up first");
+    report_lost(f, epoch, 0, "gave up then");
+    fixture_step(f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                           .token = "secret",
+                                           .member = {epoch, 2}});
+}
+
+static void
+ended_job_is_told_with_those_that_were_lost_first(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    end_with_losses(&f);
+    f.now_ns += FIXTURE_S;
+    const struct cluster_reply *reply =
+        fixture_reply(&f, ask_why(&f, "a", "secret"));
+
+    assert_int_equal(reply->kind, CLUSTER_REPLY_WHY);
+    assert_int_equal(reply->job.line.state, CLUSTER_JOB_ENDED);
+    assert_int_equal(reply->job.line.age_ns, FIXTURE_S);
+    assert_int_equal(reply->job.n_members, 3);
+    assert_int_equal(reply->job.members[0].rank, 2);
+    assert_string_equal(reply->job.members[0].reason, "gave up first");
+    assert_string_equal(reply->job.members[0].host, "h");
+    assert_int_equal(reply->job.members[1].rank, 0);
+    assert_int_equal(reply->job.members[2].state, CLUSTER_MEMBER_LEFT);
+    assert_true(reply->job.members[0].lost_revision <
+                reply->job.members[1].lost_revision);
+}
+
+/* Its token is needed as while it lived; and nobody learns of jobs that never
+ * were. */
+static void
+ended_job_is_told_to_those_with_its_token(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    end_with_losses(&f);
+    fixture_refused(&f, ask_why(&f, "a", "other"), HOOP_E_UNAUTHENTICATED, "");
+    fixture_refused(&f, ask_why(&f, "a", NULL), HOOP_E_UNAUTHENTICATED, "");
+    fixture_refused(&f, ask_why(&f, "b", NULL), HOOP_E_NOT_FOUND,
+                    "there is no job \"b\"");
+}
+
+static void
+many_ends_of_a_job_are_bounded(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 2 * LIMIT_ENDED_JOBS; i++) {
+        const uint64_t epoch = fixture_world(&f, 20);
+
+        for (uint32_t rank = 0; rank < 20; rank++)
+            fixture_member(&f, CLUSTER_LEAVE, epoch, rank + 1);
+    }
+    assert_int_equal(fixture_reply(&f, ask_why(&f, "a", NULL))->job.n_members,
+                     ENDED_MEMBERS_MAX);
+}
+
 int
 main(void)
 {
@@ -588,6 +751,11 @@ main(void)
         cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
         cmocka_unit_test(endings_only_the_last_are_known),
+        cmocka_unit_test(why_is_answered_with_the_details_of_members),
+        cmocka_unit_test(why_and_job_are_each_answered_in_kind),
+        cmocka_unit_test(ended_job_is_told_with_those_that_were_lost_first),
+        cmocka_unit_test(ended_job_is_told_to_those_with_its_token),
+        cmocka_unit_test(many_ends_of_a_job_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

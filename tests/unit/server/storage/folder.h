@@ -1,4 +1,4 @@
-/* tests/unit/server/storage/folder.h - a folder for a test, gone behind it */
+/* tests/unit/server/storage/folder.h - a temporary folder for a test */
 
 #ifndef KEEP_FOLDER_H
 #define KEEP_FOLDER_H
@@ -16,7 +16,7 @@ struct folder {
     char path[64];
 };
 
-/* In memory, where there is such a file system: a disk takes tens of
+/* Uses a file system in memory if there is one, because a disk takes tens of
  * milliseconds for each commit. */
 static inline void
 folder_make(struct folder *folder)
@@ -49,7 +49,7 @@ folder_write(const struct folder *folder, const char *name, const char *text)
     FILE *file = fopen(folder_file(folder, name), "we");
 
     assert_non_null(file);
-    /* As hoopd makes its files, whatever the umask is. */
+    /* hoopd makes its files with this mode, whatever the umask is. */
     assert_int_equal(fchmod(fileno(file), S_IRUSR | S_IWUSR), 0);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);

@@ -32,6 +32,7 @@
 #include "algorithms/registry.h"
 #include "base/cleanup.h"
 #include "check.h"
+#include "plan/composition.h"
 #include "plan/nodes.h"
 
 enum {
@@ -465,30 +466,46 @@ plan_text_is_as_recorded(void **state)
     free(is);
 }
 
+/* Returns the algorithm that entry's uses on a single node, if the registry
+ * lacks it; else NULL. */
+static const struct algorithm *
+unregistered_algorithm(const struct registry_algorithm *entry)
+{
+    const struct hierarchy *compose = entry->algorithm->compose;
+    const struct algorithm *algorithm = compose ? compose->single_node : NULL;
+
+    return algorithm && !registry_entry_of_algorithm(algorithm) ? algorithm
+                                                                : NULL;
+}
+
+static struct CMUnitTest
+entry_test(const struct registry_algorithm *entry)
+{
+    return (struct CMUnitTest){
+        .name = entry->algorithm->name,
+        .test_func = plan_text_is_as_recorded,
+        .initial_state = (void *)(uintptr_t)entry,
+    };
+}
+
 int
 main(int argc, char **argv)
 {
-    /* Not in the registry: hierarchical_tree uses it on a single node. */
-    static struct registry_algorithm tree = {
-        .collective = COLLECTIVE_ALLREDUCE,
-        .algorithm = &algorithm_allreduce_tree,
-    };
-    struct CMUnitTest tests[ENTRIES_MAX];
+    static struct registry_algorithm others[ENTRIES_MAX];
+    struct CMUnitTest tests[2 * ENTRIES_MAX];
     size_t n_entries = 0;
+    size_t n_tests = 0;
     const struct registry_algorithm *entries = registry_all_entries(&n_entries);
 
-    assert(argc > 1 && n_entries < ENTRIES_MAX);
+    assert(argc > 1 && n_entries <= ENTRIES_MAX);
     folder = argv[1];
     is_rewriting = argc > 2 && strcmp(argv[2], "--write") == 0;
-    for (size_t i = 0; i <= n_entries; i++) {
-        const struct registry_algorithm *entry =
-            i < n_entries ? &entries[i] : &tree;
-
-        tests[i] = (struct CMUnitTest){
-            .name = entry->algorithm->name,
-            .test_func = plan_text_is_as_recorded,
-            .initial_state = (void *)(uintptr_t)entry,
-        };
+    for (size_t i = 0; i < n_entries; i++) {
+        others[i].collective = entries[i].collective;
+        others[i].algorithm = unregistered_algorithm(&entries[i]);
+        tests[n_tests++] = entry_test(&entries[i]);
+        if (others[i].algorithm)
+            tests[n_tests++] = entry_test(&others[i]);
     }
-    return _cmocka_run_group_tests("plans", tests, n_entries + 1, NULL, NULL);
+    return _cmocka_run_group_tests("plans", tests, n_tests, NULL, NULL);
 }

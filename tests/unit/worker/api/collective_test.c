@@ -7,6 +7,7 @@
 
 #include "api/collective.h"
 #include "check.h"
+#include "default_config.h"
 #include "engine_pair.h"
 #include "engine_pair_api.h"
 #include "engine_pair_fixture.h"
@@ -327,7 +328,7 @@ members_ask_and_force(struct side *side)
     struct hoop_choice choice;
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.link, sizeof(config.link), "latency=20us");
     SIDE_CHECK(tuner_create(side->roster, &config, &tuner) == HOOP_OK);
     SIDE_CHECK(tuning_agree(tuner, comm->context, patience(), &comm->tuning) ==

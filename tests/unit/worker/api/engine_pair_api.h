@@ -1,6 +1,5 @@
 /*
- * tests/unit/worker/api/engine_pair_api.h - what tests of a pair of engines
- * begin with
+ * tests/unit/worker/api/engine_pair_api.h - the fixture of an engine pair
  *
  * Each test gets two connected engines of its own, see engine/engine_pair.h.
  */
@@ -16,21 +15,21 @@
 #include "check.h"
 #include "engine_pair_fixture.h"
 
-/* Rank 0's communicator of both. */
+/* Returns rank 0's communicator of both ranks. */
 static inline hoop_comm_t *
 both(void)
 {
     return &engine_pair.sides[0].comms[0];
 }
 
-/* Of rank 0 only. */
+/* Returns rank 0's communicator of itself. */
 static inline hoop_comm_t *
 alone(void)
 {
     return &engine_pair.sides[0].alone;
 }
 
-/* One that the process is no member of. */
+/* Returns a communicator of which the process is no member. */
 static inline hoop_comm_t *
 foreign(void)
 {
@@ -39,7 +38,7 @@ foreign(void)
     return &comm;
 }
 
-/* The _start form, and that it may be waited for. */
+/* Waits for a call in its _start form. */
 static inline enum hoop_status
 finish(enum hoop_status status, hoop_op_t *const *op)
 {

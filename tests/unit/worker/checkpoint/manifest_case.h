@@ -5,15 +5,15 @@
 
 #include "checkpoint/manifest.h"
 
-/* Of one tensor "t" over a mesh of those sizes; fails the test without memory.
- */
+/* Returns a manifest of one tensor "t" over a mesh of these sizes. Fails the
+ * test if there is no memory. */
 struct checkpoint_manifest *
 manifest_case(enum hoop_dtype dtype,
               const struct hoop_shape *shape,
               const struct hoop_mesh_shape *mesh,
               const struct hoop_sharding *sharding);
 
-/* Of two tensors, "w" and "b", over 2 x 2, which has been saved. */
+/* Returns a saved manifest of two tensors, "w" and "b", over a 2 x 2 mesh. */
 struct checkpoint_manifest *
 manifest_case_two(void);
 

@@ -8,14 +8,14 @@
 
 #include "checkpoint/folder.h"
 
-/* A new folder, open; fails the test if that fails. */
+/* Creates and opens a new folder. Fails the test if that fails. */
 struct folder *
 place_case_create(void);
-/* And its files. */
+/* Removes the folder and its files. */
 void
 place_case_destroy(struct folder *folder);
 
-/* A file of bytes 0, 1, ..., 250, 0, ... */
+/* Writes a file of the bytes 0, 1, ..., 250, 0 and so on. */
 void
 place_case_write(const struct folder *folder, const char *name, size_t n_bytes);
 void
@@ -23,7 +23,7 @@ place_case_write_text(const struct folder *folder,
                       const char *name,
                       const char *text);
 
-/* Whether there is such a file. */
+/* Returns whether there is such a file. */
 int
 place_case_has(const struct folder *folder, const char *name);
 

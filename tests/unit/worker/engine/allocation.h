@@ -1,21 +1,20 @@
 /*
- * tests/unit/worker/engine/allocation.h - allocations that fail when a test
- * says so
+ * tests/unit/worker/engine/allocation.h - allocations that fail on request
  *
- * For programs that are linked with the wrappers of allocation.c: calls of the
- * library come to them. Thread: where the library's run, too.
+ * It is for programs that are linked with the wrappers of allocation.c, which
+ * the calls of the library then reach. Thread: any, also one of the library.
  */
 
 #ifndef TESTS_ALLOCATION_H
 #define TESTS_ALLOCATION_H
 
-/* From now on malloc() finds no memory; calloc() does. */
+/* From now on malloc() fails. calloc() still succeeds. */
 void
 malloc_refuse(void);
 void
 malloc_allow(void);
 
-/* The n-th calloc() from now on finds none; 0: each one does. */
+/* The n-th calloc() from now on fails. If n is 0, each one fails. */
 void
 calloc_refuse_nth(unsigned n);
 

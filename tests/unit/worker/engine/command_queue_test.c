@@ -112,7 +112,7 @@ absence_of_a_decision_is_known_without_memory(void **state)
 }
 
 static void
-connection_without_memory_loses_its_rank(void **state)
+connection_without_memory_ends_this_rank(void **state)
 {
     struct op *op = call_begun();
     char byte;
@@ -122,7 +122,18 @@ connection_without_memory_loses_its_rank(void **state)
     malloc_allow();
     engine_pair.fds[0] = -1;
     assert_int_equal(recv(engine_pair.fds[1], &byte, 1, 0), 0);
-    call_ends(op, HOOP_E_PEER_LOST, "no memory for its connection");
+    call_ends(op, HOOP_E_EXHAUSTED,
+              "rank 0 (host:40) gave up: it had no memory for a connection");
+    assert_int_equal(error_failure_details()->rank, 0);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_GIVEN_UP);
+    assert_string_equal(engine_pair.sides[0].why,
+                        "gave up: it had no memory for a connection");
+    assert_false(engine_pair.sides[0].engine->liveness.ranks[1].is_lost);
+    assert_int_equal(engine_check_not_expelled(engine_pair.sides[0].engine),
+                     HOOP_E_RANK_FAILED);
+    assert_string_equal(error_text(),
+                        "this rank gave up: it had no memory for a connection");
 }
 
 static struct comm_context *
@@ -233,7 +244,7 @@ main(void)
         ENGINE_PAIR_UNCONNECTED_TEST(unreachable_rank_is_known_without_memory),
         ENGINE_PAIR_UNCONNECTED_TEST(shortage_is_known_without_memory),
         cmocka_unit_test(absence_of_a_decision_is_known_without_memory),
-        ENGINE_PAIR_UNCONNECTED_TEST(connection_without_memory_loses_its_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(connection_without_memory_ends_this_rank),
         ENGINE_PAIR_UNCONNECTED_TEST(
             communicator_that_is_given_up_is_swept_without_memory),
         ENGINE_PAIR_UNCONNECTED_TEST(connection_is_asked_for_without_memory),

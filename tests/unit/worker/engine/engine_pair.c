@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
+#include "default_config.h"
 #include "net/socket.h"
 #include "segments.h"
 
@@ -88,7 +89,7 @@ engine_pair_config(void)
 {
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     config.failure_timeout_ms = 0;
     return config;
 }

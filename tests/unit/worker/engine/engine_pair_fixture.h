@@ -1,10 +1,9 @@
 /*
- * tests/unit/worker/engine/engine_pair_fixture.h - the pair of engines that a
- * test begins with
+ * tests/unit/worker/engine/engine_pair_fixture.h - fixtures of engine pairs
  *
- * Each test gets two engines of its own, see engine_pair.h: apart, connected,
- * or with backgrounds that drive them, too. A case is a function of cmocka, or
- * a body that both sides run at once.
+ * Each test gets two engines of its own, see engine_pair.h. They are
+ * unconnected, connected, or also driven by background threads. A case is a
+ * function of cmocka or a body that both sides run at once.
  */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_ENGINE_PAIR_FIXTURE_H

@@ -1,16 +1,39 @@
 /* tests/unit/worker/engine/engine_test.c - engine/engine.c */
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "default_config.h"
 #include "engine/failure/failure_detector.h"
+#include "engine/state.h"
 #include "engine_pair_fixture.h"
+
+/* The operation that the kernel refuses, and its error; 0: it refuses none. */
+static int refused_operation;
+static int refused_error;
+
+int
+epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
+{
+    int (*next)(int, int, int, struct epoll_event *);
+
+    if (refused_operation == operation) {
+        errno = refused_error;
+        return -1;
+    }
+    *(void **)&next = dlsym(RTLD_NEXT, "epoll_ctl");
+    return next(epoll_fd, operation, fd, event);
+}
 
 static struct comm_context *
 context_at(uint32_t rank, unsigned i)
@@ -85,6 +108,39 @@ leave_ends_what_runs_and_what_comes(void **state)
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "being left"));
     assert_int_equal(sum_run(context_at(0, 0), &value, 1), HOOP_E_CLOSED);
+}
+
+struct waiting {
+    struct op *op;
+    enum hoop_status status;
+};
+
+static void *
+waiting_run(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->status = engine_wait(waiting->op, patience());
+    return NULL;
+}
+
+/* It would own progress until its operation ends. */
+static void
+leave_ends_the_wait_of_a_thread_that_owns_progress(void **state)
+{
+    struct engine *engine = engine_pair.sides[0].engine;
+    struct waiting waiting = {0};
+    pthread_t thread;
+    char bytes[4];
+
+    engine_pair_connect(&engine_pair);
+    assert_ok(receive_start(context_at(0, 0), bytes, 4, 1, &waiting.op));
+    assert_int_equal(pthread_create(&thread, NULL, waiting_run, &waiting), 0);
+    while (!atomic_load(&engine->progress.is_sleeping))
+        sched_yield();
+    engine_shutdown(engine, clock_deadline_ns(0));
+    pthread_join(thread, NULL);
+    assert_int_equal(waiting.status, HOOP_E_CLOSED);
 }
 
 static int
@@ -185,7 +241,7 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     struct config config;
 
     assert_ok(roster_create(3, &roster));
-    config_init(&config);
+    default_config_init(&config);
     for (unsigned n = 1; status != HOOP_OK; n++) {
         calloc_refuse_nth(n);
         status = engine_create(
@@ -247,17 +303,26 @@ memory_lack_is_laid_on_the_rank_that_has_it(void **state)
         calloc_refuse_nth(0);
         assert_int_equal(engine_wait(waiting, patience()), HOOP_E_EXHAUSTED);
         assert_int_equal(error_failure_details()->rank, 0);
-        assert_non_null(strstr(error_text(), "rank 0 (host:40) has no memory "
-                                             "for unexpected messages"));
+        assert_non_null(strstr(error_text(), "rank 0 (host:40) gave up: it had "
+                                             "no memory for unexpected "
+                                             "messages"));
         assert_int_equal(atomic_load(&sides[0].n_lost), 1);
-        assert_int_equal(sides[0].evidence, EVIDENCE_TOLD);
-        assert_non_null(strstr(sides[0].why, "it has no memory"));
+        assert_int_equal(sides[0].evidence, EVIDENCE_GIVEN_UP);
+        assert_non_null(strstr(sides[0].why, "it had no memory"));
 
-        assert_int_equal(engine_wait(received, patience()), HOOP_E_PEER_LOST);
+        /* Without any memory it cannot tell the others, who see only that
+         * their connections to it end. */
+        const enum hoop_status told =
+            is_of_its_bytes ? HOOP_E_PEER_LOST : HOOP_E_RANK_FAILED;
+        assert_int_equal(engine_wait(received, patience()), told);
         assert_int_equal(error_failure_details()->rank, 0);
-        assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost: "));
+        assert_non_null(
+            strstr(error_text(), is_of_its_bytes
+                                     ? "rank 0 (host:40) is lost: "
+                                     : "rank 0 (host:40) gave up: it had no "
+                                       "memory for unexpected messages"));
         assert_int_equal(engine_wait(sums[0], patience()), HOOP_E_EXHAUSTED);
-        assert_int_equal(engine_wait(sums[1], patience()), HOOP_E_PEER_LOST);
+        assert_int_equal(engine_wait(sums[1], patience()), told);
         assert_int_equal(error_failure_details()->rank, 0);
         engine_pair_close(&engine_pair);
     }
@@ -275,6 +340,73 @@ memory_lack_for_a_lost_rank_is_no_failure(void **state)
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
     engine_fail_without_memory(engine, 1, "no memory for a frame");
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+}
+
+static void
+rank_0_has_given_up(const char *why)
+{
+    assert_int_equal(error_failure_details()->rank, 0);
+    assert_non_null(strstr(error_text(), "rank 0 (host:40) gave up: it had no "
+                                         "epoll watch for a descriptor: "));
+    assert_non_null(strstr(error_text(), why));
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_GIVEN_UP);
+    assert_false(engine_pair.sides[0].engine->liveness.ranks[1].is_lost);
+}
+
+static void
+connection_that_cannot_be_watched_is_no_loss_of_its_rank(void **state)
+{
+    struct engine *engine = engine_pair.sides[0].engine;
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    assert_ok(sum_start(context_at(0, 0), &value, 1, &op));
+    engine_progress_background(engine);
+    engine_add_connection(engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
+    refused_operation = EPOLL_CTL_ADD;
+    refused_error = ENOSPC;
+    engine_progress_background(engine);
+    refused_operation = 0;
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
+    rank_0_has_given_up("fs.epoll.max_user_watches");
+}
+
+/* More than the socket takes: what is left waits until it can be written. */
+static void
+full_connection_that_cannot_be_watched_is_no_loss_of_its_rank(void **state)
+{
+    static char bytes[LIMIT_EAGER_MESSAGE / 2];
+    const int n_bytes_max = 16384;
+    enum hoop_status status = HOOP_OK;
+    struct op *received = NULL;
+
+    assert_int_equal(setsockopt(engine_pair.fds[0], SOL_SOCKET, SO_SNDBUF,
+                                &n_bytes_max, sizeof(n_bytes_max)),
+                     0);
+    for (unsigned i = 0; i < 2; i++) {
+        engine_add_connection(engine_pair.sides[i].engine, 1 - i,
+                              engine_pair.fds[i]);
+        engine_pair.fds[i] = -1;
+    }
+    assert_ok(receive_start(context_at(1, 0), bytes, 4, 3, &received));
+    engine_progress_background(engine_pair.sides[1].engine);
+    refused_operation = EPOLL_CTL_MOD;
+    refused_error = ENOMEM;
+    for (unsigned i = 0; i < 8 && status == HOOP_OK; i++) {
+        struct op *op = NULL;
+
+        assert_ok(send_start(context_at(0, 0), bytes, sizeof(bytes), 9, &op));
+        engine_progress_background(engine_pair.sides[0].engine);
+        status = engine_wait(op, patience());
+    }
+    refused_operation = 0;
+    assert_int_equal(status, HOOP_E_EXHAUSTED);
+    rank_0_has_given_up("memory");
+    /* The connection is full, so the other one sees only its end. */
+    assert_int_equal(engine_wait(received, patience()), HOOP_E_PEER_LOST);
+    assert_int_equal(error_failure_details()->rank, 0);
 }
 
 static void
@@ -329,6 +461,8 @@ main(void)
         ENGINE_PAIR_UNCONNECTED_TEST(
             rank_declared_dead_ends_what_needs_it_and_what_comes),
         ENGINE_PAIR_UNCONNECTED_TEST(leave_ends_what_runs_and_what_comes),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            leave_ends_the_wait_of_a_thread_that_owns_progress),
         ENGINE_PAIR_UNCONNECTED_TEST(both_leave_in_good_order),
         ENGINE_PAIR_UNCONNECTED_TEST(
             connect_to_one_that_has_left_is_no_failure),
@@ -338,6 +472,10 @@ main(void)
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
         cmocka_unit_test(memory_lack_is_laid_on_the_rank_that_has_it),
         ENGINE_PAIR_UNCONNECTED_TEST(memory_lack_for_a_lost_rank_is_no_failure),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connection_that_cannot_be_watched_is_no_loss_of_its_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            full_connection_that_cannot_be_watched_is_no_loss_of_its_rank),
         ENGINE_PAIR_UNCONNECTED_TEST(forked_child_refuses_everything),
         ENGINE_PAIR_UNCONNECTED_TEST(stats_count_what_ended_well),
     };

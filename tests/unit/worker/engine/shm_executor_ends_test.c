@@ -12,7 +12,11 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "check.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/op_history.h"
 #include "engine/progress.h"
+#include "engine/shm_executor.h"
+#include "engine/shm_queue.h"
 #include "engine/state.h"
 #include "shm_engine_pair.h"
 
@@ -352,6 +356,51 @@ call_without_memory_for_an_operation_fails_on_all_members(void **state)
     }
 }
 
+/* Rank 1 has published that an earlier operation failed there. Until the
+ * failure notice on that arrives, rank 0 has nothing to do, and may sleep. */
+static void
+rank_that_awaits_a_failure_notice_may_sleep(void **state)
+{
+    const struct side *sides = engine_pair.sides;
+    struct comm_context *contexts[2] = {sides[0].comms[0].context,
+                                        sides[1].comms[0].context};
+    const struct failure_notice notice =
+        failure_notice_make(HOOP_E_CANCELLED, HOOP_NO_RANK, "it is cancelled");
+    int32_t values[2] = {1, 1};
+    struct op *ops[2] = {NULL, NULL};
+    uint64_t number = 0;
+
+    for (unsigned call = 0; call < 2; call++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct engine_collective sum =
+                flat_sum_of(contexts[i], &values[i], 1);
+
+            assert_ok(engine_start_collective(contexts[i], &sum, &ops[i]));
+        }
+        if (call == 1)
+            break;
+        number = ops[0]->run.number;
+        for (uint32_t i = 2; i-- > 0;)
+            assert_ok(engine_wait(ops[i], patience()));
+        op_history_mark_failed(&contexts[1]->op_history, number);
+    }
+    while (progress_poll(sides[1].engine, 0))
+        ;
+    for (unsigned i = 0; i < 3; i++)
+        progress_poll(sides[0].engine, 0);
+    assert_false(engine_is_op_done(ops[0]));
+    assert_false(progress_poll(sides[0].engine, 0));
+    assert_true(shm_queue_prepare_sleep(sides[0].engine));
+    assert_int_equal(shm_executor_awaited_rank(ops[0]), 1);
+
+    failure_notice_send_all(sides[1].engine, contexts[1], number, &notice);
+    while (progress_poll(sides[1].engine, 0))
+        ;
+    for (uint32_t i = 2; i-- > 0;)
+        assert_ok(engine_wait(ops[i], patience()));
+    assert_int_equal(values[0], 4);
+}
+
 int
 main(void)
 {
@@ -381,6 +430,9 @@ main(void)
         cmocka_unit_test_setup_teardown(
             call_without_memory_for_an_operation_fails_on_all_members,
             shm_pair_set_up_idle, engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(
+            rank_that_awaits_a_failure_notice_may_sleep, shm_pair_set_up_idle,
+            engine_pair_tear_down),
         SIDES_TEST_WITH(shm_pair_set_up, context_is_closed_amid_a_round),
     };
 

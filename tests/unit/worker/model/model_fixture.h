@@ -1,5 +1,4 @@
-/* tests/unit/worker/model/model_fixture.h - what tests of the simulation
- * begin with */
+/* tests/unit/worker/model/model_fixture.h - fixture of simulation tests */
 
 #ifndef TESTS_UNIT_WORKER_MODEL_MODEL_FIXTURE_H
 #define TESTS_UNIT_WORKER_MODEL_MODEL_FIXTURE_H
@@ -14,7 +13,7 @@ assert_near(double value, double expected)
         fail_msg("%f is not %f", value, expected);
 }
 
-/* All rounds, of elements of 4 bytes. */
+/* Returns a setup of all rounds with elements of 4 bytes. */
 static inline struct simulation_setup
 setup_of(const struct simulation_mapping *mapping,
          const struct algorithm *algorithm,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "default_config.h"
 #include "select/tuning.h"
 
 enum {
@@ -23,7 +24,7 @@ set_up(void **state)
         roster->members[rank].rank = rank;
         snprintf(roster->members[rank].host_id, LIMIT_NAME, "%s", hosts[rank]);
     }
-    config_init(&config);
+    default_config_init(&config);
     const struct engine_options options = {.roster = roster, .config = &config};
     assert_ok(engine_create(&options, &engine));
     return 0;

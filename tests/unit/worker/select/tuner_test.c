@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
+#include "default_config.h"
 #include "select/link.h"
 #include "select/samples.h"
 #include "select/tuner.h"
@@ -33,7 +34,7 @@ config_of(const char *algorithms, const char *link, const char *tuning)
 {
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.algorithms, sizeof(config.algorithms), "%s", algorithms);
     snprintf(config.link, sizeof(config.link), "%s", link);
     snprintf(config.tuning, sizeof(config.tuning), "%s", tuning);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "default_config.h"
 #include "engine_pair_fixture.h"
 #include "select/samples.h"
 #include "select/tuning.h"
@@ -19,7 +20,7 @@ tuner_of(const struct side *side, const char *algorithms)
     struct tuner *tuner = NULL;
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.algorithms, sizeof(config.algorithms), "%s", algorithms);
     snprintf(config.link, sizeof(config.link), "latency=20us");
     return tuner_create(side->roster, &config, &tuner) == HOOP_OK ? tuner
@@ -96,7 +97,7 @@ side_automatic(struct side *side)
     size_t n_before = 0;
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.link, sizeof(config.link), "latency=20us");
     snprintf(config.tuning, sizeof(config.tuning), "auto");
     config.shm_negotiation = SHM_MODE_NEVER;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "check.h"
+#include "default_config.h"
 #include "net/socket.h"
 #include "session/advertise.h"
 
@@ -21,7 +22,7 @@ config_of(const char *advertise, const char *interface, const char *coordinator)
 {
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.advertise, sizeof(config.advertise), "%s", advertise);
     snprintf(config.interface, sizeof(config.interface), "%s", interface);
     snprintf(config.coordinator, sizeof(config.coordinator), "%s", coordinator);

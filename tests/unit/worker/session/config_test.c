@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "check.h"
 #include "session/config.h"
+#include "setting_values.h"
 #include "temporary.h"
 
 /* Only what the test sets. */
@@ -46,7 +47,7 @@ config_without_anything_are_the_defaults(void **state)
     assert_int_equal(config.codec, CODEC_NONE);
     assert_int_equal(config.checking, ENGINE_CHECK_FRAMES);
     assert_int_equal(config.spinning, ENGINE_SPIN_AUTO);
-    assert_int_equal(config.log_level, LOG_OFF);
+    assert_int_equal(config.log.level, LOG_OFF);
 }
 
 static void
@@ -132,65 +133,28 @@ config_settings_win_over_members_and_the_environment(void **state)
     assert_int_equal(config.late_warning_ms, 10000);
 }
 
-/* Values of settings of workers that are not their defaults. */
-static const struct {
-    enum setting_id id;
-    const char *value;
-} said[] = {
-    {SETTING_COORDINATOR, "host:1"},
-    {SETTING_JOB, "trial"},
-    {SETTING_TOKEN, "secret"},
-    {SETTING_TOKEN_FILE, "/nowhere"},
-    {SETTING_RANK, "0"},
-    {SETTING_WORLD_SIZE, "3"},
-    {SETTING_JOIN_TIMEOUT, "5m"},
-    {SETTING_TIMEOUT, "2.5"},
-    {SETTING_FAILURE_TIMEOUT, "700ms"},
-    {SETTING_LATE_WARNING, "1"},
-    {SETTING_WAIT_NOTICE, "2"},
-    {SETTING_ENDINGS, "endings"},
-    {SETTING_ON_FAILURE, "retry"},
-    {SETTING_ADVERTISE, "node"},
-    {SETTING_INTERFACE, "eth0"},
-    {SETTING_PORT, "5000-5063"},
-    {SETTING_CODEC, "auto"},
-    {SETTING_WIRE_DTYPE, "bf16"},
-    {SETTING_CHECK, "full"},
-    {SETTING_CHECKSUM, "on"},
-    {SETTING_TRANSPORT, "tcp"},
-    {SETTING_CMA, "off"},
-    {SETTING_TLS, "on"},
-    {SETTING_TLS_CERT, "/cert"},
-    {SETTING_TLS_KEY, "/key"},
-    {SETTING_TLS_CA, "/ca"},
-    {SETTING_STREAMS, "3"},
-    {SETTING_NODE, "rack"},
-    {SETTING_ALGORITHM, "allreduce:ring"},
-    {SETTING_TUNING, "model"},
-    {SETTING_LOG, "warning"},
-    {SETTING_LOG_FORMAT, "json"},
-    {SETTING_DEBUG_SPIN, "never"},
-    {SETTING_DEBUG_LINK, "latency=20us"},
-    {SETTING_DEBUG_FAULT, "rank=1,do=kill"},
-};
-
 /* Whatever the environment can say, a program can say. */
 static void
 config_of_settings_are_those_of_the_environment(void **state)
 {
-    char items[COUNT_OF(said)][64];
-    const char *settings[COUNT_OF(said) + 1] = {0};
+    char items[COUNT_OF(setting_values)][64];
+    const char *settings[COUNT_OF(setting_values) + 1] = {0};
 
-    for (size_t i = 0; i < COUNT_OF(said); i++) {
-        snprintf(items[i], sizeof(items[i]), "%s=%s",
-                 setting_row(said[i].id)->name, said[i].value);
+    for (size_t i = 0; i < COUNT_OF(setting_values); i++) {
+        const struct setting_value *value = &setting_values[i];
+        const struct setting *setting = setting_row(value->id);
+        /* Only rank 0 keeps the path of tuning data. */
+        const char *text = value->id == SETTING_RANK ? "0" : value->text;
+
+        snprintf(items[i], sizeof(items[i]), "%s=%s", setting->name, text);
         settings[i] = items[i];
     }
 
     const struct config of_list =
         resolved(&(struct hoop_join_options){.settings = settings});
-    for (size_t i = 0; i < COUNT_OF(said); i++)
-        setenv(setting_row(said[i].id)->environment, said[i].value, 1);
+    for (size_t i = 0; i < COUNT_OF(setting_values); i++)
+        setenv(setting_row(setting_values[i].id)->environment,
+               strchr(items[i], '=') + 1, 1);
     const struct config of_environment = resolved(NULL);
     assert_memory_equal(&of_list, &of_environment, sizeof(of_list));
 }

@@ -1,8 +1,7 @@
 /*
- * tests/unit/worker/transport/match_fixture.h - messages from two ranks, and
- * receives for them
+ * tests/unit/worker/transport/match_fixture.h - messages and their receives
  *
- * Rank 0 is a test_transport, ranks 1 and 2 are the test itself.
+ * Rank 0 is a test_transport. Ranks 1 and 2 are the test itself.
  */
 
 #ifndef TESTS_UNIT_WORKER_TRANSPORT_MATCH_FIXTURE_H
@@ -26,14 +25,14 @@ match_fixture_open(void **state)
 #define MATCH_TEST(name)                                                       \
     cmocka_unit_test_setup_teardown(name, match_fixture_open, tcp_fixture_close)
 
-/* The place of one of several receives. */
+/* Returns the buffer of one of several receives. */
 static inline uint8_t *
 received(unsigned at)
 {
     return tcp_fixture.received + at * SMALL;
 }
 
-/* The message is known by where in tcp_fixture.bytes its bytes begin. */
+/* A message is recognised by the place of its bytes in tcp_fixture.bytes. */
 static inline void
 feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
 {

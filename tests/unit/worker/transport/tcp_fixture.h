@@ -1,8 +1,7 @@
 /*
- * tests/unit/worker/transport/tcp_fixture.h - what a test_transport sends or
- * gets, by a test
+ * tests/unit/worker/transport/tcp_fixture.h - a test_transport over a socket
  *
- * Rank 0 is a test_transport, rank 1 is the test itself.
+ * Rank 0 is a test_transport. Rank 1 is the test itself.
  */
 
 #ifndef TESTS_UNIT_WORKER_TRANSPORT_TCP_FIXTURE_H
@@ -17,15 +16,15 @@ enum {
 
 struct tcp_fixture {
     struct test_transport test_transport;
-    uint8_t *bytes;    /* TCP_FIXTURE_BYTES, of a pattern */
-    uint8_t *received; /* TCP_FIXTURE_BYTES, of TCP_FIXTURE_GUARD */
-    uint8_t *payload;  /* of the frame read last */
+    uint8_t *bytes;    /* TCP_FIXTURE_BYTES with a pattern */
+    uint8_t *received; /* TCP_FIXTURE_BYTES of TCP_FIXTURE_GUARD */
+    uint8_t *payload;  /* of the last frame that was read */
     struct frame frame;
 };
 
 extern struct tcp_fixture tcp_fixture;
 
-/* Around each test. */
+/* These are the setup functions of each test. */
 int
 tcp_fixture_open(void **state);
 int
@@ -39,18 +38,20 @@ tcp_fixture_close(void **state);
     cmocka_unit_test_setup_teardown(name, tcp_fixture_open_zstd,               \
                                     tcp_fixture_close)
 
-/* Into frame and payload; false: the transport writes nothing. */
+/* Reads a frame into frame and payload. Returns false if the transport writes
+ * none. */
 bool
 tcp_fixture_next_frame(void);
 
-/* A frame of frame_collective() that nobody has granted. */
+/* Returns a frame of frame_collective() that needs no grant. */
 struct frame
 tcp_fixture_eager_frame(uint64_t offset, uint32_t n_bytes, uint64_t total);
-/* To the transport, with bytes of the fixture from its offset on. */
+/* Sends a frame to the transport, with bytes of the fixture from its offset
+ * on. */
 void
 tcp_fixture_feed(const struct frame *frame);
 
-/* The rest of what is received is as it was. */
+/* Checks that the receive buffer is untouched from this index on. */
 void
 assert_untouched(size_t from);
 

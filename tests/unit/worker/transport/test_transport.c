@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "default_config.h"
 #include "segments.h"
 
 const struct flow_label test_transport_label = {
@@ -204,7 +205,7 @@ test_transport_open(struct test_transport *test_transport,
     assert_ok(roster_create(TEST_TRANSPORT_RANKS, &test_transport->roster));
     test_transport->roster->rank = rank;
     test_transport->roster->epoch = TEST_TRANSPORT_EPOCH;
-    config_init(&test_transport->config);
+    default_config_init(&test_transport->config);
     test_transport->config.codec = codec;
     test_transport->config.n_streams = segments_streams();
 

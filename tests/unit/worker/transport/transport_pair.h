@@ -1,8 +1,7 @@
 /*
- * tests/unit/worker/transport/transport_pair.h - two transports that are each
- * other's peer
+ * tests/unit/worker/transport/transport_pair.h - two connected transports
  *
- * Each test gets two of its own, in its own thread.
+ * Each test gets a pair of its own, in its own thread.
  */
 
 #ifndef TESTS_UNIT_WORKER_TRANSPORT_TRANSPORT_PAIR_H

@@ -53,6 +53,8 @@ const struct body bodies[] = {
     BODY(job_request),
     BODY(group_awaited_request),
     BODY(group_awaited_reply),
+    BODY(activity_details),
+    BODY(why_reply),
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

@@ -22,17 +22,17 @@ struct body {
 extern const struct body bodies[];
 extern const size_t n_bodies;
 
-/* NULL when there is none. */
+/* Returns NULL if there is none. */
 const struct body *
 body_find(const char *name);
 
-/* Decode it, and encode what came out. */
+/* Decodes a body and encodes the result again. */
 enum hoop_status
 body_again(const struct body *body, struct message_span in, struct pack *pack);
 
 /*
- * What pack holds is such a body: decoded and encoded again it is the same;
- * cut anywhere it is refused; one more field at its end is passed over.
+ * Checks that pack holds such a body. Decoded and encoded again it is the same.
+ * It is refused if it is cut anywhere. One more field at its end is ignored.
  */
 void
 body_check(const char *name, struct pack *pack);

@@ -233,6 +233,55 @@ member_requests_without_totals_are_read(void **state)
     assert_memory_equal(&renewed.totals, &none, sizeof(none));
 }
 
+/* Details of an activity are within it, so totals are behind both, and each may
+ * come without the other. */
+static void
+details_of_an_activity_do_not_move_totals(void **state)
+{
+    /* Epoch to activity query, an activity, and the totals. */
+    static const uint8_t renew[] = {
+        0x97, 0x03, 0x05, 0x00, 0xc4, 0x00, 0x04,             /* member */
+        0x9a, 0xa0, 0xa1, 'c',  0xa0, 0xa1, 'w',  0x07, 0x08, /* activity */
+        0x01, 0x3c, 0x03, 0xc4, 0x02, 'd',  '2',              /* its end */
+        0x9c, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* totals */
+        0x09, 0x0a, 0x0b, 0x0c,
+    };
+    static const uint8_t renew_without_details[] = {
+        0x97, 0x03, 0x05, 0x00, 0xc4, 0x00, 0x04,             /* member */
+        0x97, 0xa0, 0xa1, 'c',  0xa0, 0xa1, 'w',  0x07, 0x08, /* activity */
+        0x01, 0x9c, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, /* totals */
+        0x08, 0x09, 0x0a, 0x0b, 0x0c,
+    };
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    struct renew_request request;
+
+    assert_ok(renew_request_decode((struct message_span){renew, sizeof(renew)},
+                                   &request));
+    assert_int_equal(request.activity.n_calls, 1);
+    assert_int_equal(request.activity.last_sign_ms, 60);
+    assert_int_equal(request.activity.missing_rank, 3);
+    assert_int_equal(request.activity.details.n_bytes, 2);
+    assert_memory_equal(request.activity.details.bytes, "d2", 2);
+    assert_int_equal(request.totals.calls, 1);
+    assert_int_equal(request.totals.failures_other, 12);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    renew_request_encode(&request, &pack);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_int_equal(n_bytes, sizeof(renew));
+    assert_memory_equal(bytes, renew, sizeof(renew));
+
+    assert_ok(renew_request_decode(
+        (struct message_span){renew_without_details,
+                              sizeof(renew_without_details)},
+        &request));
+    assert_int_equal(request.activity.n_calls, 1);
+    assert_int_equal(request.activity.details.n_bytes, 0);
+    assert_int_equal(request.totals.calls, 1);
+    assert_int_equal(request.totals.failures_other, 12);
+}
+
 static void
 rendezvous_bodies_hold_the_rules_of_bodies(void **state)
 {
@@ -255,7 +304,16 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
                                 9,
                                 {(const uint8_t *)"\0\1\4", 3},
                                 4,
-                                {"", "barrier #7", "", "rank 1", 7, 5000, 2},
+                                {"",
+                                 "barrier #7",
+                                 "",
+                                 "rank 1",
+                                 7,
+                                 5000,
+                                 2,
+                                 60,
+                                 3,
+                                 {(const uint8_t *)"details", 7}},
                                 sample_totals},
         &pack);
     body_check("renew_request", &pack);
@@ -282,6 +340,7 @@ main(void)
         cmocka_unit_test(join_reply_roster_count_without_bytes_is_refused),
         cmocka_unit_test(totals_are_at_the_end_of_a_renewal),
         cmocka_unit_test(member_requests_without_totals_are_read),
+        cmocka_unit_test(details_of_an_activity_do_not_move_totals),
         cmocka_unit_test(rendezvous_bodies_hold_the_rules_of_bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

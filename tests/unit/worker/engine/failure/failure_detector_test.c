@@ -187,8 +187,8 @@ others_read_of_an_expelled_rank_by_its_name(void **state)
     open_with(NULL);
     assert_ok(sum_start(engine_pair.sides[1].comms[0].context, &value, 1, &op));
     engine_progress_background(engine_pair.sides[1].engine);
-    engine_mark_self_lost(engine_pair.sides[1].engine,
-                          "it sent bytes out of order");
+    engine_declare_dead(engine_pair.sides[1].engine, 1,
+                        "it sent bytes out of order");
     assert_int_equal(engine_wait(op, clock_deadline_ns(5000)),
                      HOOP_E_PEER_LOST);
     assert_non_null(strstr(

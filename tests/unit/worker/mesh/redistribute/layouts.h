@@ -1,5 +1,4 @@
-/* tests/unit/worker/mesh/redistribute/layouts.h - all ways to lay a tensor
- * over a mesh */
+/* tests/unit/worker/mesh/redistribute/layouts.h - all layouts over a mesh */
 
 #ifndef TESTS_PARALLEL_LAYOUTS_H
 #define TESTS_PARALLEL_LAYOUTS_H
@@ -11,15 +10,16 @@ enum {
     LAYOUTS_MAX = 256
 };
 
-/* Every sharding of a tensor of n_dims, addends included, each axis used once
- * at most, in all orders. op is that of addends. Returns how many. */
+/* Lists every sharding of a tensor of n_dims, with addends too. Each axis
+ * occurs at most once, and all orders are listed. op reduces the addends.
+ * Returns how many there are. */
 uint32_t
 layouts_list(const struct hoop_mesh_shape *mesh,
              uint32_t n_dims,
              enum hoop_reduce_op op,
              struct hoop_sharding layouts[LAYOUTS_MAX]);
 
-/* What one step on lines makes of a layout. */
+/* One step along some axes changes this in a layout. */
 struct layouts_step {
     enum hoop_step_kind kind;
     struct hoop_axes axes;
@@ -27,7 +27,8 @@ struct layouts_step {
     uint32_t shard_dim;
 };
 
-/* Whether one leads from a to b, told from what differs. Sizes divide. */
+/* Returns whether one step leads from a to b, judging by their difference. All
+ * sizes must divide evenly. */
 bool
 layouts_step(const struct hoop_sharding *a,
              const struct hoop_sharding *b,

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "default_config.h"
 #include "layouts.h"
 #include "mesh/redistribute/step_cost.h"
 
@@ -200,7 +201,7 @@ ring_tuner(const struct roster *roster)
     struct tuner *tuner = NULL;
     struct config config;
 
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.algorithms, sizeof(config.algorithms), "allgather:ring");
     snprintf(config.link, sizeof(config.link),
              "latency_between=5ms,bandwidth_between=0.01GB/s");

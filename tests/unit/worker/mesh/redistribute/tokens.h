@@ -1,9 +1,8 @@
 /*
- * tests/unit/worker/mesh/redistribute/tokens.h - a redistribution done with
- * tokens
+ * tests/unit/worker/mesh/redistribute/tokens.h - redistribution of tokens
  *
- * An element of a part is a set of addends, a bit for each place of the source
- * mesh that one comes from.
+ * An element of a part is a set of addends. It has one bit for each place of
+ * the source mesh from which an addend comes.
  */
 
 #ifndef TESTS_PARALLEL_TOKENS_H
@@ -16,7 +15,8 @@ enum {
     TOKENS_ELEMENTS = 512,
 };
 
-/* Of each rank of the context: its part, and of each element its addends. */
+/* This has the part of each rank of the context, and the addends of each
+ * element. */
 struct tokens {
     uint32_t n_ranks;
     bool is_there[TOKENS_RANKS];
@@ -24,7 +24,7 @@ struct tokens {
     unsigned tokens[TOKENS_RANKS][TOKENS_ELEMENTS];
 };
 
-/* A rank has not got the element. */
+/* The rank does not have the element. */
 static const unsigned TOKENS_NONE = 1U << 31;
 
 struct tokens_run {
@@ -35,22 +35,22 @@ struct tokens_run {
     struct tokens *after;
 };
 
-/* What there is before the first step. */
+/* Sets the state before the first step. */
 void
 tokens_begin(struct tokens *tokens,
              const struct redistribution_request *request);
-/* From before to after a step. */
+/* Makes the state after a step from the one before it. */
 void
 tokens_step(struct tokens_run *run);
 
-/* What a rank has of the element at a place of the whole tensor. */
+/* Returns what a rank has of the element at a place of the whole tensor. */
 unsigned
 tokens_at(const struct tokens *tokens,
           uint32_t rank,
           const size_t at[HOOP_MAX_DIMS]);
 
-/* Where an element of the whole tensor is in a part, SIZE_MAX: nowhere; and the
- * reverse. */
+/* Converts the place of an element in the whole tensor to its index in a part
+ * (SIZE_MAX: it is not there), and back. */
 size_t
 tokens_index(const struct hoop_part *part, const size_t at[HOOP_MAX_DIMS]);
 void
@@ -58,7 +58,7 @@ tokens_locate(const struct hoop_part *part,
               size_t index,
               size_t at[HOOP_MAX_DIMS]);
 
-/* Of a place along an axis, and its rank. */
+/* Return the coordinate of a place along an axis, and the rank of a place. */
 uint32_t
 tokens_coordinate(const struct hoop_mesh_shape *mesh,
                   uint32_t place,

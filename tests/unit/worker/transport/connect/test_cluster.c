@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "check.h"
+#include "default_config.h"
 #include "net/socket.h"
 
 enum {
@@ -120,7 +121,7 @@ test_cluster_open(struct test_cluster *test_cluster)
         struct test_node *test_node = &test_cluster->test_nodes[i];
 
         test_node->test_cluster = test_cluster;
-        config_init(&test_node->config);
+        default_config_init(&test_node->config);
         snprintf(test_node->config.token, sizeof(test_node->config.token),
                  "secret");
         assert_ok(roster_create(TEST_CLUSTER_RANKS, &test_node->roster));

@@ -1,0 +1,637 @@
+/* diagnosis/findings.c - what may hold a job up: one predicate for each
+ * cause */
+
+#include "diagnosis/findings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* A call that has waited for less is taken to move: the heartbeats and the
+     * questions to the awaited rank need as long. */
+    STUCK_MS = 1000,
+    /* One that held another up for so much of the last minute is slow. */
+    HELD_UP_MS = 6000,
+    EDGES_NAMED_MAX = 4,
+};
+
+void
+finding_rank_name(const struct snapshot_rank *rank, char text[FINDING_NAME_MAX])
+{
+    if (rank->rank == SNAPSHOT_NO_RANK)
+        snprintf(text, FINDING_NAME_MAX, "%s:%" PRIu32, rank->host, rank->pid);
+    else
+        snprintf(text, FINDING_NAME_MAX, "rank %" PRIu32 " (%s:%" PRIu32 ")",
+                 rank->rank, rank->host, rank->pid);
+}
+
+/* Return the rank of that number in a running job, or NULL. */
+static const struct snapshot_rank *
+rank_by_number(const struct snapshot *snapshot, uint32_t rank)
+{
+    return snapshot->state == SNAPSHOT_RUNNING && rank < snapshot->n_ranks &&
+                   snapshot->ranks[rank].rank == rank
+               ? &snapshot->ranks[rank]
+               : NULL;
+}
+
+static bool
+is_active(const struct snapshot_rank *rank)
+{
+    return rank->state == SNAPSHOT_ACTIVE;
+}
+
+/* Return whether rank has been in one call for so long that it is stuck. */
+static bool
+is_stuck(const struct snapshot_rank *rank)
+{
+    return is_active(rank) && rank->has_answered && rank->call.text[0] &&
+           rank->call.age_ms >= STUCK_MS;
+}
+
+static bool
+awaits(const struct snapshot_rank *waiter, const struct snapshot_rank *rank)
+{
+    return is_stuck(waiter) && waiter->call.awaited_rank == rank->rank;
+}
+
+static void
+finding_add_culprit(struct finding *finding, const struct snapshot_rank *rank)
+{
+    if (finding->n_culprits < LIMIT_WHY_CULPRITS)
+        finding->culprits[finding->n_culprits++] = rank->rank;
+}
+
+/* Note who waits for the culprit, the longest first. If nobody does, the rank
+ * that has waited longest for anyone is named. */
+static void
+finding_note_waiters(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *longest = NULL;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (!is_stuck(rank) || rank == finding->culprit)
+            continue;
+        finding->n_waiters++;
+        if (!longest || rank->call.age_ms > longest->call.age_ms)
+            longest = rank;
+        if (finding->culprit && awaits(rank, finding->culprit) &&
+            (!finding->waiter ||
+             rank->call.age_ms > finding->waiter->call.age_ms))
+            finding->waiter = rank;
+    }
+    if (!finding->waiter)
+        finding->waiter = longest;
+}
+
+static bool
+finding_blame(const struct snapshot *snapshot,
+              const struct snapshot_rank *culprit,
+              struct finding *finding)
+{
+    finding->culprit = culprit;
+    finding_add_culprit(finding, culprit);
+    finding_note_waiters(snapshot, finding);
+    return true;
+}
+
+/* Jobs that do not run. */
+
+static bool
+rank_has_joined(const struct snapshot *snapshot, uint32_t rank)
+{
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        if (snapshot->ranks[i].rank == rank)
+            return true;
+    }
+    return false;
+}
+
+bool
+finding_missing_at_join(const struct snapshot *snapshot,
+                        struct finding *finding)
+{
+    bool is_numbered = snapshot->n_ranks > 0;
+
+    if (snapshot->state != SNAPSHOT_FORMING || !snapshot->missing[0])
+        return false;
+    for (size_t i = 0; i < snapshot->n_ranks; i++)
+        is_numbered &= snapshot->ranks[i].rank != SNAPSHOT_NO_RANK;
+    for (uint32_t rank = 0; is_numbered && rank < snapshot->size; rank++) {
+        if (!rank_has_joined(snapshot, rank))
+            finding_add_culprit(finding, &(struct snapshot_rank){.rank = rank});
+    }
+    snprintf(finding->detail, sizeof(finding->detail), "%s", snapshot->missing);
+    return true;
+}
+
+bool
+finding_forming(const struct snapshot *snapshot, struct finding *finding)
+{
+    (void)finding;
+    return snapshot->state == SNAPSHOT_FORMING;
+}
+
+/* Return the rank that was lost first, or NULL. */
+static const struct snapshot_rank *
+first_lost_rank(const struct snapshot *snapshot)
+{
+    const struct snapshot_rank *first = NULL;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (rank->state == SNAPSHOT_LOST &&
+            (!first || rank->end_revision < first->end_revision))
+            first = rank;
+    }
+    return first;
+}
+
+bool
+finding_ended_after_loss(const struct snapshot *snapshot,
+                         struct finding *finding)
+{
+    const struct snapshot_rank *lost = first_lost_rank(snapshot);
+
+    return snapshot->state == SNAPSHOT_ENDED && lost &&
+           finding_blame(snapshot, lost, finding);
+}
+
+bool
+finding_ended(const struct snapshot *snapshot, struct finding *finding)
+{
+    if (snapshot->state != SNAPSHOT_ENDED)
+        return false;
+    if (!snapshot->has_formed)
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "it never formed, since %" PRIu32 " of %" PRIu32
+                 " workers came in time",
+                 snapshot->n_members, snapshot->size);
+    else if (snapshot->n_lost > 0)
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "%" PRIu32 " of its ranks were lost, and hoopd does not know "
+                 "why any more",
+                 snapshot->n_lost);
+    else
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "all of its ranks have left in good order");
+    return true;
+}
+
+/* Ranks that differ or are held up by what is outside of hoop. */
+
+bool
+finding_mismatch(const struct snapshot *snapshot, struct finding *finding)
+{
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (!is_active(rank) || rank->failure_status != HOOP_E_MISMATCH)
+            continue;
+        if (!finding->culprit)
+            finding->culprit = rank;
+        finding_add_culprit(finding, rank);
+    }
+    return finding->culprit != NULL;
+}
+
+static bool
+process_find(const struct snapshot *snapshot,
+             const char *states,
+             struct finding *finding)
+{
+    const struct snapshot_rank *found = NULL;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (!is_active(rank) || !rank->process.state ||
+            !strchr(states, rank->process.state))
+            continue;
+        if (found)
+            finding_add_culprit(finding, rank);
+        else {
+            found = rank;
+            finding_blame(snapshot, rank, finding);
+        }
+    }
+    return found != NULL;
+}
+
+bool
+finding_stopped(const struct snapshot *snapshot, struct finding *finding)
+{
+    return process_find(snapshot, "T", finding);
+}
+
+bool
+finding_process_ended(const struct snapshot *snapshot, struct finding *finding)
+{
+    return process_find(snapshot, "ZX", finding);
+}
+
+bool
+finding_uninterruptible(const struct snapshot *snapshot,
+                        struct finding *finding)
+{
+    if (!process_find(snapshot, "D", finding))
+        return false;
+    /* A short read from a disk holds nobody up. */
+    if (!finding->waiter && finding->culprit->has_answered)
+        return false;
+
+    const struct snapshot_process *process = &finding->culprit->process;
+    int n = 0;
+
+    if (process->where[0])
+        n = snprintf(finding->detail, sizeof(finding->detail), " in %s",
+                     process->where);
+    if (process->swapped_kib > 0)
+        snprintf(finding->detail + n, sizeof(finding->detail) - (size_t)n,
+                 " (%" PRIu64 " MiB of its memory are swapped out)",
+                 process->swapped_kib / 1024);
+    return true;
+}
+
+/* Find a rank that does not hear the one that it waits for, although both
+ * answer the coordinator. */
+static bool
+link_find(const struct snapshot *snapshot,
+          enum snapshot_sign back,
+          struct finding *finding)
+{
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *deaf = &snapshot->ranks[i];
+        const struct snapshot_rank *unheard =
+            rank_by_number(snapshot, deaf->call.awaited_rank);
+
+        if (!is_stuck(deaf) || !unheard || !is_active(unheard) ||
+            !unheard->has_answered ||
+            deaf->call.awaited_sign != SNAPSHOT_IS_SILENT)
+            continue;
+        if (deaf->call.awaited_hears != back)
+            continue;
+        finding->culprit = unheard;
+        finding->other = deaf;
+        finding->waiter = deaf;
+        finding->n_waiters = 1;
+        finding_add_culprit(finding, unheard);
+        finding_add_culprit(finding, deaf);
+        return true;
+    }
+    return false;
+}
+
+bool
+finding_link_one_way(const struct snapshot *snapshot, struct finding *finding)
+{
+    return link_find(snapshot, SNAPSHOT_LIVES, finding);
+}
+
+bool
+finding_link_both_ways(const struct snapshot *snapshot, struct finding *finding)
+{
+    return link_find(snapshot, SNAPSHOT_IS_SILENT, finding);
+}
+
+bool
+finding_link_silent(const struct snapshot *snapshot, struct finding *finding)
+{
+    return link_find(snapshot, SNAPSHOT_SIGN_UNKNOWN, finding);
+}
+
+bool
+finding_silent(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *silent = NULL;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (!is_active(rank) || !rank->was_asked || rank->has_answered)
+            continue;
+        if (silent)
+            finding_add_culprit(finding, rank);
+        else {
+            silent = rank;
+            finding_blame(snapshot, rank, finding);
+        }
+    }
+    return silent != NULL;
+}
+
+bool
+finding_all_silent(const struct snapshot *snapshot, struct finding *finding)
+{
+    size_t n_answers = 0;
+
+    if (!finding_silent(snapshot, finding))
+        return false;
+    for (size_t i = 0; i < snapshot->n_ranks; i++)
+        n_answers += snapshot->ranks[i].has_answered;
+    return n_answers == 0 && finding->n_culprits > 1;
+}
+
+/* Calls. */
+
+/* Return the rank that has waited longest, in a call of the coordinator or in
+ * another one. */
+static const struct snapshot_rank *
+longest_waiter(const struct snapshot *snapshot)
+{
+    const struct snapshot_rank *longest = NULL;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (is_stuck(rank) &&
+            rank_by_number(snapshot, rank->call.awaited_rank) &&
+            (!longest || rank->call.age_ms > longest->call.age_ms))
+            longest = rank;
+    }
+    return longest;
+}
+
+/* Follow who waits for whom from the rank that has waited longest, and return
+ * the rank at the end, or one of a circle; NULL: nobody waits. */
+static const struct snapshot_rank *
+wait_chain_end(const struct snapshot *snapshot)
+{
+    const struct snapshot_rank *rank = longest_waiter(snapshot);
+
+    /* After as many steps as there are ranks, the chain is in a circle. */
+    for (size_t i = 0; rank && i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *next =
+            is_stuck(rank) ? rank_by_number(snapshot, rank->call.awaited_rank)
+                           : NULL;
+
+        if (!next || next == rank)
+            break;
+        rank = next;
+    }
+    return rank;
+}
+
+bool
+finding_half_joined(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *end = wait_chain_end(snapshot);
+
+    if (!end)
+        return false;
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *waiter = &snapshot->ranks[i];
+
+        if (!awaits(waiter, end) || !waiter->call.is_setup || is_stuck(end))
+            continue;
+        finding_blame(snapshot, end, finding);
+        finding->waiter = waiter;
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 waiter->call.waits_for);
+        return true;
+    }
+    return false;
+}
+
+/* Return whether the two wait in calls that cannot end together. */
+static bool
+is_other_call(const struct snapshot_rank *rank,
+              const struct snapshot_rank *next)
+{
+    return rank->call.awaited_doing == SNAPSHOT_IN_OTHER_CALL ||
+           rank->call.is_setup != next->call.is_setup ||
+           rank->call.communicator_id != next->call.communicator_id ||
+           rank->call.number != next->call.number ||
+           (rank->call.number == 0 && rank->call.n_done_bytes == 0);
+}
+
+static size_t
+edge_describe(const struct snapshot_rank *rank,
+              const struct snapshot_rank *next,
+              size_t n_room,
+              char *text)
+{
+    char name[FINDING_NAME_MAX];
+    char awaited[FINDING_NAME_MAX];
+
+    finding_rank_name(rank, name);
+    finding_rank_name(next, awaited);
+    const int n =
+        snprintf(text, n_room, "%s waits in %.100s%s%.40s%s for %s", name,
+                 rank->call.text, rank->call.communicator[0] ? " of '" : "",
+                 rank->call.communicator, rank->call.communicator[0] ? "'" : "",
+                 awaited);
+    return n > 0 && (size_t)n < n_room ? (size_t)n : 0;
+}
+
+bool
+finding_deadlock(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *first = wait_chain_end(snapshot);
+    const struct snapshot_rank *rank = first;
+    bool is_deadlock = false;
+    size_t n = 0;
+    size_t n_edges = 0;
+
+    if (!first || !is_stuck(first))
+        return false;
+    do {
+        const struct snapshot_rank *next =
+            rank_by_number(snapshot, rank->call.awaited_rank);
+
+        if (!is_stuck(rank) || !next || n_edges++ == snapshot->n_ranks)
+            return false;
+        is_deadlock |= is_other_call(rank, next);
+        finding_add_culprit(finding, rank);
+        if (n_edges <= EDGES_NAMED_MAX) {
+            n += (size_t)snprintf(finding->detail + n,
+                                  sizeof(finding->detail) - n, "%s",
+                                  n_edges > 1 ? ", and " : "");
+            n += edge_describe(rank, next, sizeof(finding->detail) - n,
+                               finding->detail + n);
+        }
+        rank = next;
+    } while (rank != first);
+    if (!is_deadlock)
+        return false;
+    finding->culprit = first;
+    finding->waiter = first;
+    return true;
+}
+
+/* Return whether the chain of those who wait ends at a rank in no call. */
+static bool
+idle_find(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *end = wait_chain_end(snapshot);
+
+    return end && is_active(end) && end->has_answered && !end->call.text[0] &&
+           finding_blame(snapshot, end, finding);
+}
+
+bool
+finding_computes(const struct snapshot *snapshot, struct finding *finding)
+{
+    return idle_find(snapshot, finding) &&
+           finding->culprit->process.state == 'R';
+}
+
+bool
+finding_never_calls(const struct snapshot *snapshot, struct finding *finding)
+{
+    if (!idle_find(snapshot, finding))
+        return false;
+    if (finding->culprit->process.where[0])
+        snprintf(finding->detail, sizeof(finding->detail), " and sleeps in %s",
+                 finding->culprit->process.where);
+    return true;
+}
+
+/* Describe an amount of bytes: "1.5 MB". */
+static void
+bytes_describe(double n_bytes, char text[32])
+{
+    if (n_bytes < 1e6)
+        snprintf(text, 32, "%.3g kB", n_bytes / 1e3);
+    else
+        snprintf(text, 32, "%.3g MB", n_bytes / 1e6);
+}
+
+/* The bytes of a call move, but have not all come for long: of those who wait
+ * so, name the one that has got least of its part. */
+bool
+finding_slow_link(const struct snapshot *snapshot, struct finding *finding)
+{
+    double least = 1;
+    char done[32];
+    char all[32];
+    char rate[32];
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+        const struct snapshot_call *call = &rank->call;
+        const double share = call->n_bytes > 0 ? (double)call->n_done_bytes /
+                                                     (double)call->n_bytes
+                                               : 1;
+
+        if (is_stuck(rank) && rank_by_number(snapshot, call->awaited_rank) &&
+            call->awaited_doing == SNAPSHOT_HAS_CALLED &&
+            call->n_done_bytes > 0 && share < least) {
+            least = share;
+            finding->waiter = rank;
+        }
+    }
+    if (!finding->waiter)
+        return false;
+    const struct snapshot_call *call = &finding->waiter->call;
+    finding->culprit = rank_by_number(snapshot, call->awaited_rank);
+    finding->other = finding->waiter;
+    finding_add_culprit(finding, finding->culprit);
+    finding_add_culprit(finding, finding->waiter);
+    bytes_describe((double)call->n_done_bytes, done);
+    bytes_describe((double)call->n_bytes, all);
+    bytes_describe((double)call->n_done_bytes * 1000 / (double)call->age_ms,
+                   rate);
+    snprintf(finding->detail, sizeof(finding->detail), "%s of %s so far, %s/s",
+             done, all, rate);
+    return true;
+}
+
+bool
+finding_waits(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *longest = longest_waiter(snapshot);
+
+    if (!longest)
+        return false;
+    finding->waiter = longest;
+    finding->n_waiters = 1;
+    finding->culprit = rank_by_number(snapshot, longest->call.awaited_rank);
+    finding_add_culprit(finding, finding->culprit);
+    snprintf(finding->detail, sizeof(finding->detail), "%s",
+             longest->call.waits_for);
+    /* The call of the waiter is about to fail. */
+    return finding->culprit->state != SNAPSHOT_LOST;
+}
+
+/* A rank may wait for a message from any other one, and a rank of an earlier
+ * version does not tell for whom it waits but in words. */
+bool
+finding_waits_for_any(const struct snapshot *snapshot, struct finding *finding)
+{
+    if (longest_waiter(snapshot))
+        return false;
+    finding_note_waiters(snapshot, finding);
+    if (!finding->waiter)
+        return false;
+    snprintf(finding->detail, sizeof(finding->detail), "%s",
+             finding->waiter->call.waits_for);
+    return true;
+}
+
+bool
+finding_lost(const struct snapshot *snapshot, struct finding *finding)
+{
+    const struct snapshot_rank *lost = first_lost_rank(snapshot);
+
+    if (!lost)
+        return false;
+    finding_blame(snapshot, lost, finding);
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (rank->state == SNAPSHOT_LOST && rank != lost)
+            finding_add_culprit(finding, rank);
+    }
+    return true;
+}
+
+bool
+finding_holds_up(const struct snapshot *snapshot, struct finding *finding)
+{
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (is_active(rank) && rank->held_up_ms >= HELD_UP_MS &&
+            (!finding->culprit ||
+             rank->held_up_ms > finding->culprit->held_up_ms))
+            finding->culprit = rank;
+    }
+    if (!finding->culprit)
+        return false;
+    finding->other = rank_by_number(snapshot, finding->culprit->held_up_rank);
+    finding_add_culprit(finding, finding->culprit);
+    snprintf(finding->detail, sizeof(finding->detail), "%" PRIu64,
+             finding->culprit->held_up_ms / 1000);
+    return finding->other != NULL;
+}
+
+bool
+finding_moves(const struct snapshot *snapshot, struct finding *finding)
+{
+    uint64_t longest_ms = 0;
+    uint32_t n_in_call = 0;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (!is_active(rank) || !rank->has_answered || !rank->call.text[0])
+            continue;
+        n_in_call++;
+        if (rank->call.age_ms > longest_ms)
+            longest_ms = rank->call.age_ms;
+    }
+    if (n_in_call == 0)
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "no rank is in a call of hoop");
+    else
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "%" PRIu32 " of %" PRIu32 " ranks are in a call, the longest "
+                 "for %.1f s",
+                 n_in_call, snapshot->n_members, (double)longest_ms / 1000);
+    return true;
+}

@@ -1,0 +1,111 @@
+/*
+ * diagnosis/snapshot.h - all that is known of a job at one moment
+ *
+ * The service fills it in from what the coordinator knows of the members and
+ * from what the ranks have answered. All texts are borrowed and never NULL.
+ */
+
+#ifndef DIAGNOSIS_SNAPSHOT_H
+#define DIAGNOSIS_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+/* In place of a rank, and of a time. */
+#define SNAPSHOT_NO_RANK UINT32_MAX
+#define SNAPSHOT_NO_TIME UINT64_MAX
+
+enum snapshot_job_state {
+    SNAPSHOT_FORMING,
+    SNAPSHOT_RUNNING,
+    SNAPSHOT_ENDED,
+};
+
+enum snapshot_rank_state {
+    SNAPSHOT_JOINING,
+    SNAPSHOT_ACTIVE,
+    SNAPSHOT_LEFT,
+    SNAPSHOT_LOST,
+};
+
+/* What the awaited rank has told of its calls. The numbers are those on the
+ * wire. */
+enum snapshot_doing {
+    SNAPSHOT_DOING_UNKNOWN = 0,
+    SNAPSHOT_HAS_CALLED = 1,
+    SNAPSHOT_IN_OTHER_CALL = 2,
+    SNAPSHOT_IN_NO_CALL = 3,
+};
+
+/* Whether the awaited rank is heard. The numbers are those on the wire. */
+enum snapshot_sign {
+    SNAPSHOT_SIGN_UNKNOWN = 0,
+    SNAPSHOT_LIVES = 1,
+    SNAPSHOT_IS_SILENT = 2,
+};
+
+/* The call in which a rank has waited longest. */
+struct snapshot_call {
+    const char *text; /* "allreduce #7 (float32, 4 elements, sum)"; "": the
+                         rank is in no call */
+    const char *communicator; /* its name, or "" */
+    uint64_t communicator_id;
+    uint64_t number; /* of a collective; 0: a message, or no call */
+    uint64_t age_ms;
+    bool is_setup; /* it waits in the coordinator until others come, too */
+    uint32_t awaited_rank;
+    enum snapshot_doing awaited_doing;
+    enum snapshot_sign awaited_sign;
+    const char *awaited_call; /* of SNAPSHOT_IN_OTHER_CALL */
+    uint64_t awaited_silence_ms;
+    enum snapshot_sign awaited_hears; /* whether that rank hears this one */
+    uint64_t n_done_bytes;
+    uint64_t n_bytes;
+    const char *waits_for; /* in the words of the rank */
+};
+
+/* A process, as it or another rank of its host sees it. */
+struct snapshot_process {
+    char state;        /* R S D T Z, X: it is gone; 0: nobody sees it */
+    const char *where; /* S or D: the system call in which it sleeps, or "" */
+    uint64_t swapped_kib;
+};
+
+struct snapshot_rank {
+    uint32_t rank; /* SNAPSHOT_NO_RANK: not given yet */
+    uint32_t pid;
+    const char *host;
+    enum snapshot_rank_state state;
+    const char *reason;    /* LOST: why */
+    uint64_t end_revision; /* LOST or LEFT: the order in which they ended; 0:
+                              not known */
+    bool was_asked;
+    bool has_answered;
+    uint64_t last_sign_ms; /* since it last renewed its lease */
+    struct snapshot_call call;
+    const char *finished; /* the last collectives that it finished */
+    const char *failure;  /* text of its last failed call, or "" */
+    enum hoop_status failure_status;
+    struct snapshot_process process;
+    /* The longest time for which one rank waited for this one in the last
+     * minute, and which rank that was. */
+    uint64_t held_up_ms;
+    uint32_t held_up_rank;
+};
+
+struct snapshot {
+    enum snapshot_job_state state;
+    uint32_t size;      /* 0: not known yet */
+    bool has_formed;    /* the job has had a world */
+    uint32_t n_members; /* ENDED without having formed: how many came */
+    uint32_t n_lost;
+    uint64_t age_ms;     /* since its first join; ENDED: since its end */
+    const char *missing; /* FORMING: "ranks 0, 3", or "" */
+    size_t n_ranks;
+    const struct snapshot_rank *ranks;
+};
+
+#endif

@@ -1,0 +1,465 @@
+/* http/feed.c - what open pages are told, as server-sent events */
+
+#include "http/feed.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "net/loop.h"
+
+enum {
+    SECOND_MS = 1000,
+    /* A query without an answer for so long is made again. */
+    QUERY_GIVEN_UP_MS = 5000,
+    /* How long a page waits before it connects again. */
+    RETRY_MS = 1000,
+};
+
+struct feed_topic {
+    TAILQ_ENTRY(feed_topic) link;
+    char job[LIMIT_NAME]; /* "": the list of jobs */
+    size_t n_users;       /* its readers, and whoever walks over them */
+    uint64_t number;      /* of the open query; 0: none is open */
+    uint64_t queried_ns;
+    char *json;        /* the last good answer; NULL: none yet */
+    uint64_t revision; /* raised when json changes */
+};
+
+struct feed_answer {
+    STAILQ_ENTRY(feed_answer) link;
+    uint64_t number;
+    enum hoop_status status;
+    char *json;
+};
+
+TAILQ_HEAD(feed_topics, feed_topic);
+TAILQ_HEAD(feed_readers, feed_reader);
+STAILQ_HEAD(feed_answers, feed_answer);
+
+struct feed {
+    struct feed_options options;
+    struct loop_timer *second;
+    struct feed_topics topics;
+    struct feed_readers readers;
+    uint64_t last_number;
+    bool wants_second;
+    pthread_mutex_t lock; /* protects the rest */
+    struct feed_answers answers;
+    uint64_t n_entries;                    /* ever; the last has this number */
+    char *entries[LIMIT_HTTP_LOG_ENTRIES]; /* [number % so many] */
+};
+
+/* ---- Topics and their queries. */
+
+static void
+topic_query(struct feed *feed, struct feed_topic *topic)
+{
+    if (topic->number && clock_now_ns() - topic->queried_ns <
+                             QUERY_GIVEN_UP_MS * CLOCK_NS_PER_MS)
+        return;
+    topic->number = ++feed->last_number;
+    topic->queried_ns = clock_now_ns();
+    if (!feed->options.query(feed->options.query_owner, topic->number,
+                             topic->job))
+        topic->number = 0; /* again in a second */
+}
+
+/* Return the topic, with one more user; NULL: no memory. */
+static struct feed_topic *
+topic_acquire(struct feed *feed, const char *job)
+{
+    struct feed_topic *topic = NULL;
+
+    TAILQ_FOREACH(topic, &feed->topics, link)
+    {
+        if (strcmp(topic->job, job) == 0)
+            break;
+    }
+    if (!topic) {
+        topic = calloc(1, sizeof(*topic));
+        if (!topic)
+            return NULL;
+        snprintf(topic->job, sizeof(topic->job), "%s", job);
+        TAILQ_INSERT_TAIL(&feed->topics, topic, link);
+    }
+    topic->n_users++;
+    return topic;
+}
+
+/* NULL is allowed. */
+static void
+topic_release(struct feed *feed, struct feed_topic *topic)
+{
+    if (!topic || --topic->n_users > 0)
+        return;
+    TAILQ_REMOVE(&feed->topics, topic, link);
+    free(topic->json);
+    free(topic);
+}
+
+/* ---- Writing events. */
+
+/* Report the events that were written to out, and close it. *text is freed. */
+static void
+events_report(struct feed *feed,
+              struct feed_reader *reader,
+              FILE *out,
+              char **text,
+              const size_t *n_text)
+{
+    if (fclose(out) == 0 && *n_text > 0)
+        feed->options.on_events(reader, *text, *n_text);
+    free(*text);
+}
+
+/* One event. Its data hold no line ends. */
+static void
+event_report(struct feed *feed,
+             struct feed_reader *reader,
+             const char *name,
+             const char *data)
+{
+    char *text = NULL;
+    size_t n_text = 0;
+    FILE *out = open_memstream(&text, &n_text);
+
+    if (!out)
+        return;
+    fprintf(out, "event: %s\ndata: %s\n\n", name, data);
+    events_report(feed, reader, out, &text, &n_text);
+}
+
+/* Write the entries that the reader has not seen. */
+static void
+entries_write(struct feed *feed, struct feed_reader *reader, FILE *out)
+{
+    pthread_mutex_lock(&feed->lock);
+    uint64_t number = reader->entry_seen;
+
+    if (number > feed->n_entries)
+        number = 0;
+    if (feed->n_entries - number > LIMIT_HTTP_LOG_ENTRIES)
+        number = feed->n_entries - LIMIT_HTTP_LOG_ENTRIES;
+    for (number++; number <= feed->n_entries; number++) {
+        const char *json = feed->entries[number % LIMIT_HTTP_LOG_ENTRIES];
+
+        if (json)
+            fprintf(out,
+                    "id: %016" PRIx64 "-%" PRIu64
+                    "\nevent: entry\ndata: %s\n\n",
+                    feed->options.boot, number, json);
+    }
+    reader->entry_seen = feed->n_entries;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+static void
+time_and_entries_report(struct feed *feed, struct feed_reader *reader)
+{
+    char *text = NULL;
+    size_t n_text = 0;
+    FILE *out = open_memstream(&text, &n_text);
+
+    if (!out)
+        return;
+    fprintf(out, "event: time\ndata: %" PRIu64 "\n\n",
+            clock_wall_ns() / CLOCK_NS_PER_MS);
+    entries_write(feed, reader, out);
+    events_report(feed, reader, out, &text, &n_text);
+}
+
+static void
+jobs_report(struct feed *feed, struct feed_reader *reader)
+{
+    if (!reader->jobs->json || reader->jobs_revision == reader->jobs->revision)
+        return;
+    reader->jobs_revision = reader->jobs->revision;
+    event_report(feed, reader, "jobs", reader->jobs->json);
+}
+
+/* ---- Answers. */
+
+/* Keep the list of jobs only if it has changed. */
+static void
+topic_keep_json(struct feed_topic *topic, char *json)
+{
+    if (topic->json && strcmp(topic->json, json) == 0) {
+        free(json);
+        return;
+    }
+    free(topic->json);
+    topic->json = json;
+    topic->revision++;
+}
+
+static void
+reader_take_answer(struct feed *feed,
+                   struct feed_reader *reader,
+                   const struct feed_answer *answer)
+{
+    if (!reader->is_stream) {
+        feed_unsubscribe(feed, reader);
+        feed->options.on_answer(reader, answer->status, answer->json);
+    } else if (answer->json) {
+        event_report(feed, reader,
+                     answer->status == HOOP_OK ? "job" : "job_error",
+                     answer->json);
+    }
+}
+
+/* Readers may unsubscribe meanwhile, and so end the topic. */
+static void
+topic_take_answer(struct feed *feed,
+                  struct feed_topic *topic,
+                  struct feed_answer *answer)
+{
+    struct feed_reader *next = NULL;
+
+    topic->number = 0;
+    topic->n_users++;
+    for (struct feed_reader *reader = TAILQ_FIRST(&feed->readers); reader;
+         reader = next) {
+        next = TAILQ_NEXT(reader, link);
+        if (reader->job == topic ||
+            (reader->jobs == topic && !reader->is_stream))
+            reader_take_answer(feed, reader, answer);
+    }
+    if (!topic->job[0] && answer->status == HOOP_OK && answer->json) {
+        topic_keep_json(topic, STEAL(answer->json));
+        for (struct feed_reader *reader = TAILQ_FIRST(&feed->readers); reader;
+             reader = next) {
+            next = TAILQ_NEXT(reader, link);
+            if (reader->jobs == topic)
+                jobs_report(feed, reader);
+        }
+    }
+    topic_release(feed, topic);
+}
+
+static struct feed_answer *
+answers_take_first(struct feed *feed)
+{
+    pthread_mutex_lock(&feed->lock);
+    struct feed_answer *answer = STAILQ_FIRST(&feed->answers);
+
+    if (answer)
+        STAILQ_REMOVE_HEAD(&feed->answers, link);
+    pthread_mutex_unlock(&feed->lock);
+    return answer;
+}
+
+static void
+answer_destroy(struct feed_answer *answer)
+{
+    free(answer->json);
+    free(answer);
+}
+
+static void
+on_answers(void *owner)
+{
+    struct feed *feed = owner;
+    struct feed_answer *answer = NULL;
+    struct feed_topic *topic = NULL;
+
+    while ((answer = answers_take_first(feed))) {
+        TAILQ_FOREACH(topic, &feed->topics, link)
+        {
+            if (topic->number == answer->number)
+                break;
+        }
+        if (topic)
+            topic_take_answer(feed, topic, answer);
+        answer_destroy(answer);
+    }
+}
+
+/* Without memory the query is made again. */
+void
+feed_answer(struct feed *feed,
+            uint64_t number,
+            enum hoop_status status,
+            char *json)
+{
+    struct feed_answer *answer = calloc(1, sizeof(*answer));
+
+    if (!answer) {
+        free(json);
+        return;
+    }
+    answer->number = number;
+    answer->status = status;
+    answer->json = json;
+    pthread_mutex_lock(&feed->lock);
+    STAILQ_INSERT_TAIL(&feed->answers, answer, link);
+    pthread_mutex_unlock(&feed->lock);
+    loop_post(feed->options.loop, on_answers, feed);
+}
+
+void
+feed_log_add(struct feed *feed, const char *json)
+{
+    char *copy = strdup(json);
+
+    pthread_mutex_lock(&feed->lock);
+    char **place = &feed->entries[++feed->n_entries % LIMIT_HTTP_LOG_ENTRIES];
+
+    free(*place);
+    *place = copy;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+/* ---- Readers. */
+
+static void
+on_second(void *owner)
+{
+    struct feed *feed = owner;
+    struct feed_topic *topic = NULL;
+    struct feed_reader *next = NULL;
+
+    feed->wants_second = false;
+    on_answers(feed);
+    TAILQ_FOREACH(topic, &feed->topics, link)
+    topic_query(feed, topic);
+    for (struct feed_reader *reader = TAILQ_FIRST(&feed->readers); reader;
+         reader = next) {
+        next = TAILQ_NEXT(reader, link);
+        if (reader->is_stream)
+            time_and_entries_report(feed, reader);
+    }
+    feed->options.on_second(feed->options.owner);
+    if (!TAILQ_EMPTY(&feed->readers) || feed->wants_second)
+        loop_timer_start(feed->second, SECOND_MS);
+}
+
+void
+feed_want_second(struct feed *feed)
+{
+    feed->wants_second = true;
+    if (!loop_timer_is_started(feed->second))
+        loop_timer_start(feed->second, SECOND_MS);
+}
+
+static enum hoop_status
+reader_subscribe(struct feed *feed,
+                 struct feed_reader *reader,
+                 const char *job,
+                 bool wants_jobs)
+{
+    TAILQ_INSERT_TAIL(&feed->readers, reader, link);
+    if (job[0])
+        reader->job = topic_acquire(feed, job);
+    if (wants_jobs)
+        reader->jobs = topic_acquire(feed, "");
+    if ((job[0] && !reader->job) || (wants_jobs && !reader->jobs)) {
+        if (!reader->job && !reader->jobs)
+            TAILQ_REMOVE(&feed->readers, reader, link);
+        else
+            feed_unsubscribe(feed, reader);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reader");
+    }
+    if (reader->job)
+        topic_query(feed, reader->job);
+    if (reader->jobs)
+        topic_query(feed, reader->jobs);
+    if (!loop_timer_is_started(feed->second))
+        loop_timer_start(feed->second, SECOND_MS);
+    return HOOP_OK;
+}
+
+enum hoop_status
+feed_read_once(struct feed *feed, struct feed_reader *reader, const char *job)
+{
+    *reader = (struct feed_reader){0};
+    const enum hoop_status status =
+        reader_subscribe(feed, reader, job, !job[0]);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+feed_read_stream(struct feed *feed,
+                 struct feed_reader *reader,
+                 const char *job,
+                 uint64_t entry_seen)
+{
+    char *text = NULL;
+    size_t n_text = 0;
+
+    *reader = (struct feed_reader){.is_stream = true, .entry_seen = entry_seen};
+    FILE *out = open_memstream(&text, &n_text);
+    if (!out)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reader");
+    const enum hoop_status status = reader_subscribe(feed, reader, job, true);
+    if (status != HOOP_OK) {
+        fclose(out);
+        free(text);
+        return error_pass(status);
+    }
+    fprintf(out,
+            "retry: %d\nevent: hello\ndata: {\"boot\":\"%016" PRIx64 "\"}\n\n",
+            RETRY_MS, feed->options.boot);
+    entries_write(feed, reader, out);
+    if (reader->jobs->json) {
+        reader->jobs_revision = reader->jobs->revision;
+        fprintf(out, "event: jobs\ndata: %s\n\n", reader->jobs->json);
+    }
+    events_report(feed, reader, out, &text, &n_text);
+    return HOOP_OK;
+}
+
+void
+feed_unsubscribe(struct feed *feed, struct feed_reader *reader)
+{
+    if (!reader->job && !reader->jobs)
+        return;
+    TAILQ_REMOVE(&feed->readers, reader, link);
+    topic_release(feed, STEAL(reader->job));
+    topic_release(feed, STEAL(reader->jobs));
+}
+
+/* ---- The feed. */
+
+enum hoop_status
+feed_create(const struct feed_options *options, struct feed **out_feed)
+{
+    struct feed *feed = calloc(1, sizeof(*feed));
+
+    if (!feed)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the page");
+    feed->options = *options;
+    TAILQ_INIT(&feed->topics);
+    TAILQ_INIT(&feed->readers);
+    STAILQ_INIT(&feed->answers);
+    pthread_mutex_init(&feed->lock, NULL);
+    const enum hoop_status status =
+        loop_timer_create(options->loop, on_second, feed, &feed->second);
+    if (status != HOOP_OK) {
+        feed_destroy(feed);
+        return error_pass(status);
+    }
+    *out_feed = feed;
+    return HOOP_OK;
+}
+
+void
+feed_destroy(struct feed *feed)
+{
+    struct feed_answer *answer = NULL;
+
+    if (!feed)
+        return;
+    loop_cancel_posts(feed->options.loop, feed);
+    loop_timer_destroy(feed->second);
+    while ((answer = answers_take_first(feed)))
+        answer_destroy(answer);
+    for (size_t i = 0; i < COUNT_OF(feed->entries); i++)
+        free(feed->entries[i]);
+    pthread_mutex_destroy(&feed->lock);
+    free(feed);
+}

@@ -1,0 +1,248 @@
+/* service/job_json.c - jobs, ranks and notices as JSON, for the page */
+
+#include "service/job_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "core/event.h"
+
+struct json_text {
+    char *bytes;
+    size_t n_bytes;
+    FILE *out; /* NULL: no memory */
+};
+
+static struct json_text *
+json_open(struct json_text *json)
+{
+    *json = (struct json_text){0};
+    json->out = open_memstream(&json->bytes, &json->n_bytes);
+    return json->out ? json : NULL;
+}
+
+static char *
+json_close(struct json_text *json)
+{
+    if (fclose(json->out) == 0)
+        return json->bytes;
+    free(json->bytes);
+    return NULL;
+}
+
+static void
+text_write(FILE *out, const char *text)
+{
+    char escaped[ESCAPE_BYTES];
+
+    fputc('"', out);
+    while (*text) {
+        text += escape_character(text, ESCAPE_JSON, escaped);
+        fputs(escaped, out);
+    }
+    fputc('"', out);
+}
+
+/* Write ,"name":"text". */
+static void
+text_field_write(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, ",\"%s\":", name);
+    text_write(out, text);
+}
+
+static void
+number_field_write(FILE *out, const char *name, uint64_t number)
+{
+    fprintf(out, ",\"%s\":%" PRIu64, name, number);
+}
+
+static uint64_t
+wall_ms(const struct job_json_context *context, uint64_t ns)
+{
+    return (ns + context->wall_offset_ns) / CLOCK_NS_PER_MS;
+}
+
+/* Write one sentence that says who holds the job up, and why; "": none is
+ * known, and the page shows none. job is NULL in the list of jobs. This is the
+ * only place where the page's verdict comes from. */
+static void
+verdict_write(FILE *out, const struct cluster_job_detail *job)
+{
+    (void)job;
+    text_field_write(out, "verdict", "");
+}
+
+/* Write a job without the brace that ends it. */
+static void
+job_summary_write(FILE *out,
+                  const struct cluster_job_summary *job,
+                  const struct job_json_context *context)
+{
+    fputs("{\"name\":", out);
+    text_write(out, job->name);
+    text_field_write(out, "state", cluster_job_state_name(job->state));
+    number_field_write(out, "epoch", job->epoch);
+    number_field_write(out, "size", job->size);
+    number_field_write(out, "members", job->n_members);
+    number_field_write(out, "lost", job->n_lost);
+    number_field_write(out, "left", job->n_left);
+    number_field_write(out, "since_ms",
+                       wall_ms(context, context->now_ns - job->age_ns));
+}
+
+char *
+jobs_json(const struct cluster_jobs *jobs,
+          const struct job_json_context *context)
+{
+    struct json_text json;
+
+    if (!json_open(&json))
+        return NULL;
+    fputs("{\"version\":", json.out);
+    text_write(json.out, context->version);
+    number_field_write(json.out, "since_ms",
+                       wall_ms(context, context->started_ns));
+    fputs(",\"jobs\":[", json.out);
+    for (size_t i = 0; i < jobs->n_items; i++) {
+        if (i > 0)
+            fputc(',', json.out);
+        job_summary_write(json.out, &jobs->items[i], context);
+        verdict_write(json.out, NULL);
+        fputc('}', json.out);
+    }
+    fputs("]}", json.out);
+    return json_close(&json);
+}
+
+/* Write what a rank has answered; null: it was not asked. */
+static void
+activity_write(FILE *out, const struct cluster_member_activity *activity)
+{
+    fputs(",\"activity\":", out);
+    if (!activity) {
+        fputs("null", out);
+        return;
+    }
+    if (activity->silence[0]) {
+        fputs("{\"silence\":", out);
+        text_write(out, activity->silence);
+        fputc('}', out);
+        return;
+    }
+    fprintf(out, "{\"calls\":%u", activity->n_calls);
+    if (activity->call[0]) {
+        text_field_write(out, "call", activity->call);
+        text_field_write(out, "communicator", activity->communicator);
+        number_field_write(out, "number", activity->number);
+        number_field_write(out, "age_ms", activity->age_ms);
+        text_field_write(out, "waits_for", activity->waits_for);
+    }
+    fputc('}', out);
+}
+
+static void
+member_write(FILE *out,
+             const struct cluster_member *member,
+             const struct cluster_member_activity *activity)
+{
+    if (member->rank == CLUSTER_RANK_ANY)
+        fputs("{\"rank\":null", out);
+    else
+        fprintf(out, "{\"rank\":%u", member->rank);
+    text_field_write(out, "state", cluster_member_state_name(member->state));
+    text_field_write(out, "host", member->host);
+    number_field_write(out, "pid", member->pid);
+    number_field_write(out, "lease_left_ms",
+                       member->lease_left_ns / CLOCK_NS_PER_MS);
+    text_field_write(out, "reason", member->reason);
+    activity_write(out, activity);
+    fputc('}', out);
+}
+
+char *
+job_json(const struct cluster_job_detail *job,
+         const struct job_json_context *context)
+{
+    struct json_text json;
+
+    if (!json_open(&json))
+        return NULL;
+    job_summary_write(json.out, &job->line, context);
+    verdict_write(json.out, job);
+    number_field_write(json.out, "clock_ms", wall_ms(context, context->now_ns));
+    number_field_write(json.out, "size_min", job->size_min);
+    text_field_write(json.out, "missing", job->missing);
+    text_field_write(json.out, "hosts", job->hosts);
+    fputs(",\"ranks\":[", json.out);
+    for (size_t i = 0; i < job->n_members; i++) {
+        if (i > 0)
+            fputc(',', json.out);
+        member_write(json.out, &job->members[i],
+                     job->activities ? &job->activities[i] : NULL);
+    }
+    fputs("]}", json.out);
+    return json_close(&json);
+}
+
+char *
+notice_json(const char *kind,
+            const struct cluster_log_notice *notice,
+            const struct job_json_context *context)
+{
+    struct json_text json;
+
+    if (!json_open(&json))
+        return NULL;
+    fprintf(json.out, "{\"at_ms\":%" PRIu64, wall_ms(context, context->now_ns));
+    text_field_write(json.out, "kind", kind);
+    text_field_write(json.out, "job", notice->job ? notice->job : "");
+    text_field_write(json.out, "text", notice->text);
+    fputc('}', json.out);
+    return json_close(&json);
+}
+
+char *
+error_json(const char *text)
+{
+    struct json_text json;
+
+    if (!json_open(&json))
+        return NULL;
+    fputs("{\"error\":", json.out);
+    text_write(json.out, text);
+    fputc('}', json.out);
+    return json_close(&json);
+}
+
+/* Refusals are left out: strangers can cause them at will. */
+const char *
+notice_kind_name(enum cluster_log_notice_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_NOTICE_JOINED:
+        return "joined";
+    case CLUSTER_NOTICE_WITHDRAWN:
+        return "withdrawn";
+    case CLUSTER_NOTICE_FORMED:
+        return "formed";
+    case CLUSTER_NOTICE_FORM_FAILED:
+        return "form_failed";
+    case CLUSTER_NOTICE_REFUSED:
+        return NULL;
+    case CLUSTER_NOTICE_LEFT:
+        return "left";
+    case CLUSTER_NOTICE_LOST:
+        return "lost";
+    case CLUSTER_NOTICE_ENDED:
+        return "ended";
+    case CLUSTER_NOTICE_STEPPED_LATE:
+        return "stepped_late";
+    case CLUSTER_NOTICE_PEER_HEARS:
+        return "peer_hears";
+    }
+    return NULL;
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""tests/integration/recorder/record_check.py - what hoopctl record writes
+
+Usage: record_check.py HOOPRUN HOOPCTL PROGRAM RECORDER.md
+
+Runs jobs that end well, in a mismatch, without a rank, and by the death of one.
+Their records must fit the schema of the page, say what happened, and agree in
+all formats; PyTorch's analyzer, if there is one, must find the same rank.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HOOPRUN, HOOPCTL, PROGRAM, PAGE = sys.argv[1:5]
+RANKS = 4
+SUMS = 20
+MISSING = 2
+OTHER = 1
+TYPES = {'object': dict, 'array': list, 'string': str, 'integer': int,
+         'boolean': bool, 'null': type(None)}
+
+
+def has_type(value, name):
+    return isinstance(value, TYPES[name]) and (
+        name != 'integer' or not isinstance(value, bool))
+
+
+def validate(value, schema, where='the record'):
+    """Raises an error unless value fits a schema of the words used here."""
+    unknown = set(schema) - {'type', 'enum', 'required', 'properties', 'items',
+                             'additionalProperties', 'minimum'}
+    assert not unknown, unknown
+    if 'enum' in schema:
+        assert value in schema['enum'], f'{where}: {value!r}'
+    names = schema.get('type', [])
+    names = [names] if isinstance(names, str) else names
+    assert not names or any(has_type(value, name) for name in names), \
+        f'{where}: {value!r} is not of type {names}'
+    if isinstance(value, int) and 'minimum' in schema:
+        assert value >= schema['minimum'], f'{where}: {value}'
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            validate(item, schema['items'], f'{where}[{i}]')
+    if isinstance(value, dict):
+        assert set(schema['required']) <= set(value), f'{where}: {set(value)}'
+        assert set(value) <= set(schema['properties']), f'{where}: {set(value)}'
+        for key, item in value.items():
+            validate(item, schema['properties'][key], f'{where}.{key}')
+
+
+def record(*arguments):
+    done = subprocess.run([HOOPCTL, 'record', *arguments], text=True,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, (arguments, done.stderr)
+    return done.stdout
+
+
+def job(folder, ending):
+    """Runs a job; returns its record in hoop's format."""
+    environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
+    done = subprocess.run([HOOPRUN, '-n', str(RANKS), PROGRAM, ending], text=True,
+                          capture_output=True, timeout=100, env=environment)
+    assert (done.returncode == 0) == (ending == 'good'), done
+    return json.loads(record(folder))
+
+
+def check_calls(rank, ending):
+    """What each rank called before the ending."""
+    calls = [call for call in rank['calls'] if call['number'] is not None]
+    sums = [call for call in calls if call['reduce_op'] == 'max']
+    assert [call['number'] for call in sums] == list(range(1, SUMS + 1))
+    for call in sums:
+        assert (call['kind'], call['count'], call['bytes'], call['state'],
+                call['status']) == ('allreduce', 1, 4, 'done', 'OK'), call
+    sends = [call for call in calls if call['kind'] == 'send']
+    assert [call['peer'] for call in sends] == 3 * [(rank['rank'] + 1) % RANKS]
+    last = rank['calls'][-1]
+    if ending == 'good':
+        assert last['kind'] == 'barrier' and last['state'] == 'done', last
+        assert rank['closed']
+    elif ending == 'killed' and rank['rank'] == MISSING:
+        assert last['kind'] == 'barrier' and not rank['closed'], last
+    else:
+        assert last['state'] == 'failed' and last['status'] != 'OK', last
+        assert last['ended_ns'] >= last['called_ns']
+
+
+def check_ending(rank, ending):
+    last = rank['calls'][-1]
+    if ending == 'mismatch':
+        kind = 'broadcast' if rank['rank'] == OTHER else 'allreduce'
+        assert (last['kind'], last['status']) == (kind, 'MISMATCH'), last
+    if ending == 'missing' and rank['rank'] != MISSING:
+        assert last['kind'] == 'allreduce', last
+        assert last['waited_for'] != rank['rank'], last
+    if ending == 'killed' and rank['rank'] != MISSING:
+        assert last['status'] == 'PEER_LOST', last
+
+
+def check_trace(folder, ranks):
+    """Fields, tracks, flows, and each event against its record."""
+    path = folder + '.trace'
+    record(folder, '--format', 'chrome', '--output', path)
+    trace = json.loads(pathlib.Path(path).read_text())
+    os.remove(path)
+    events = trace['traceEvents']
+    base = int(trace['otherData']['base_ns'])
+    slices = [event for event in events if event['ph'] == 'X']
+    expected = sorted((rank['rank'], call['kind'], call['called_ns'])
+                      for rank in ranks for call in rank['calls'])
+    found = sorted((event['pid'], event['name'],
+                    base + round(event['ts'] * 1000)) for event in slices)
+    assert expected == found
+    for track in {(event['pid'], event['tid']) for event in slices}:
+        row = sorted((event['ts'], event['dur']) for event in slices
+                     if (event['pid'], event['tid']) == track)
+        for (begin, duration), (following, _) in zip(row, row[1:]):
+            assert begin + duration <= following + 0.002, (track, begin)
+    names = [event for event in events if event['name'] == 'process_name']
+    assert sorted(event['pid'] for event in names) == list(range(RANKS))
+    check_flows(events, slices, ranks)
+    assert trace['otherData']['clock_error_ns'] < 100_000_000
+
+
+def check_flows(events, slices, ranks):
+    ends = {}
+    for event in events:
+        if event['ph'] in 'sf':
+            ends.setdefault(event['id'], {})[event['ph']] = event
+    n_sends = sum(call['kind'] == 'send' and call['number'] is not None
+                  for rank in ranks for call in rank['calls'])
+    assert len(ends) >= n_sends == 3 * RANKS, (len(ends), n_sends)
+    for flow in ends.values():
+        assert set(flow) == {'s', 'f'}, flow
+        for end in flow.values():
+            assert any(event['pid'] == end['pid'] and event['tid'] == end['tid']
+                       and event['ts'] <= end['ts'] + 0.002
+                       and end['ts'] <= event['ts'] + event['dur'] + 0.002
+                       for event in slices), end
+
+
+def analyze(folder):
+    """What PyTorch's analyzer says; None: it is not installed."""
+    if not importlib.util.find_spec('torch'):
+        return None
+    dump = folder + '.torch'
+    record(folder, '--format', 'torch', '--output', dump)
+    done = subprocess.run(
+        [sys.executable, '-m', 'torch.distributed.flight_recorder.fr_trace',
+         dump], text=True, capture_output=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def check_analysis(said, ending):
+    if ending == 'good':
+        assert 'missing ranks' not in said and 'error' not in said, said
+    if ending == 'mismatch':
+        culprits = set(re.findall(r'Culprit rank (\d+)', said))
+        assert culprits == {str(OTHER)}, said
+        assert 'COLLECTIVE_TYPE_MISMATCH' in said, said
+    if ending in ('missing', 'killed'):
+        assert f'missing ranks: {{{MISSING}}}' in said, said
+
+
+def main():
+    page = pathlib.Path(PAGE).read_text()
+    schema = json.loads(re.search(r'```json\n(.*?)```', page, re.S)[1])
+    n_analyzed = 0
+    with tempfile.TemporaryDirectory() as root:
+        for ending in ('good', 'mismatch', 'missing', 'killed'):
+            folder = os.path.join(root, ending)
+            whole = job(folder, ending)
+            validate(whole, schema)
+            ranks = whole['ranks']
+            assert [rank['rank'] for rank in ranks] == list(range(RANKS))
+            for rank in ranks:
+                assert rank['communicators'][0]['ranks'] == list(range(RANKS))
+                check_calls(rank, ending)
+                check_ending(rank, ending)
+            check_trace(folder, ranks)
+            said = analyze(folder)
+            if said is not None:
+                check_analysis(said, ending)
+                n_analyzed += 1
+    print(f"4 jobs, {n_analyzed} of them analysed by PyTorch, too")
+
+
+main()

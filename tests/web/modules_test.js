@@ -1,0 +1,191 @@
+// tests/web/modules_test.js - the modules of web/, run in the page by page_check.py
+
+const model = await import('/model.js');
+const { List, byId } = await import('/dom.js');
+const { Ranks } = await import('/ranks.js');
+const { Jobs } = await import('/jobs.js');
+const { Timeline } = await import('/timeline.js');
+
+const failures = [];
+let passed = 0;
+
+function same(what, found, expected) {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(expected)];
+  if (a === b) passed += 1;
+  else failures.push(`${what}: ${a} and not ${b}`);
+}
+
+const idle = { calls: 0 };
+const silent = { silence: 'no answer' };
+const rank = (number, activity, state = 'active') => ({
+  rank: number, state, host: 'a', pid: 70 + number, lease_left_ms: 1, activity,
+  reason: state === 'lost' ? 'reset' : '',
+});
+const call = (number, age_ms, whom) => ({
+  calls: 1, call: `barrier #${number}`, communicator: 'world', number, age_ms,
+  waits_for: whom === undefined ? '' : `rank ${whom} (a:${70 + whom}) to send`,
+});
+const orderOf = (ranks) => model.furthestBehindFirst(ranks).map((item) => item.rank);
+
+// ---- States.
+same('states', [rank(0, idle), rank(0, silent), rank(0, call(1, 5)), rank(0, call(1, 5, 2)),
+  rank(0, silent, 'lost'), rank(0, silent, 'left'), rank(0, null, 'joining'), rank(0, null),
+  rank(0, null, 'of a newer hoopd')].map(model.stateOf),
+['computing', 'silent', 'moving', 'waiting', 'lost', 'left', 'joining', 'active', 'active']);
+same('awaited', ['rank 2 (a:71) to send', 'rank 12', 'ranks 1, 2', '', undefined, 'a rank 3']
+  .map(model.awaitedRank), [2, 12, null, null, null, null]);
+
+// ---- Who is behind.
+same('all compute', orderOf([rank(0, idle), rank(1, idle), rank(2, idle)]), [0, 1, 2]);
+same('one does not call', orderOf([rank(0, call(3, 9000, 2)), rank(1, call(3, 8000, 2)),
+  rank(2, idle)]), [2, 0, 1]);
+same('a sample in passing', orderOf([rank(0, call(3, 4, 2)), rank(1, call(4, 1)),
+  rank(2, idle)]), [0, 1, 2]);
+same('an earlier call', orderOf([rank(0, call(4, 9000, 1)), rank(1, call(3, 9000, 2)),
+  rank(2, call(4, 9000, 1))]), [1, 2, 0]);
+same('silence before idleness', orderOf([rank(0, idle), rank(1, silent), rank(2, call(1, 9000, 1))]),
+  [1, 0, 2]);
+same('lost, and left last', orderOf([rank(0, silent, 'left'), rank(1, idle),
+  rank(2, silent, 'lost')]), [2, 1, 0]);
+same('by number, not by letters', orderOf([rank(10, idle), rank(9, idle)]), [9, 10]);
+
+// ---- Words.
+same('summary', model.summaryOf({ state: 'running', ranks: [rank(0, call(1, 1, 2)),
+  rank(1, call(1, 1, 2)), rank(2, silent), rank(3, silent, 'left')] }),
+'4 ranks: 1 gives no answer, 2 wait, 1 has left.');
+same('forming', model.summaryOf({ state: 'forming', size: 4, missing: 'ranks 1-3',
+  ranks: [rank(0, null, 'joining')] }),
+'Forming: 1 rank of 4 has joined. Missing: ranks 1-3.');
+same('durations', [-5, 0, 1234, 9999, 61000, 125000, 7300000, 2 * 86400000].map(model.duration),
+  ['0.0 s', '0.0 s', '1.2 s', '10.0 s', '61 s', '2 min 5 s', '2 h 1 min', '2 days 0 h']);
+same('addresses', ['', '#/', '#/job/', '#/job/a%2Fb', '#/job/%', '#/jobs/a']
+  .map(model.jobOfHash), [null, null, null, 'a/b', null, null]);
+same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
+
+// ---- The last minute.
+{
+  const history = new model.History();
+  const add = (clock_ms, ...activities) => history.add({
+    clock_ms, ranks: activities.map((activity, number) => rank(number, activity)) });
+  const barsOf = (number) => history.bars.get(number)
+    .map((bar) => [bar.state, bar.from, bar.to, bar.whom]);
+  add(100000, idle, idle);
+  add(101000, call(1, 400, 1), idle);
+  add(102000, call(1, 1400, 1), silent);
+  same('a call begins when it says', barsOf(0),
+    [['computing', 99000, 100600, null], ['waiting', 100600, 102000, 1]]);
+  same('other states at the last sample', barsOf(1),
+    [['computing', 99000, 101000, null], ['silent', 101000, 102000, null]]);
+  add(103000, call(2, 100, 1), silent);
+  same('another call, another bar', barsOf(0).at(-1), ['waiting', 102900, 103000, 1]);
+  add(103000, idle, idle);
+  same('a sample counts once', barsOf(1).at(-1), ['silent', 101000, 103000, null]);
+  add(113000, call(2, 10100, 1), idle);
+  same('silence leaves a gap', barsOf(0).slice(-2),
+    [['waiting', 102900, 103000, 1], ['waiting', 112000, 113000, 1]]);
+  add(172000, idle, idle);
+  same('a minute is kept', barsOf(0),
+    [['waiting', 112000, 113000, 1], ['computing', 171000, 172000, null]]);
+  same('ranks', history.ranks(), [0, 1]);
+  same('a bar in words', model.barSentence(1, { state: 'silent', from: 0, to: 1500, call: '',
+    communicator: '', why: 'no answer' }).replace(/\d\d:\d\d:\d\d/, 'TIME'),
+  'Rank 1, from TIME for 1.5 s: gives no answer: no answer.');
+}
+
+// ---- The log.
+{
+  const log = new model.Log(4);
+  const entry = (text, job = '') => ({ at_ms: 1, kind: 'lost', job, text });
+  const texts = (job = null) => log.of(job).map((item) => item.text);
+  same('new', log.add('a-1', entry('one')), true);
+  same('again', log.add('a-1', entry('one')), false);
+  log.add('a-2', entry('two', 'x'));
+  same('newest first', texts(), ['two', 'one']);
+  log.add('a-4', entry('four', 'y'));
+  same('a gap is told', texts(), ['four', '1 entry came while this page was not connected, and '
+    + 'hoopd has forgotten what they said', 'two', 'one']);
+  same('of a job, and of hoopd', texts('x').length, 3);
+  same('another start', log.add('b-1', entry('one again')), true);
+  same('bounded', log.entries.length, 4);
+}
+
+// ---- Only what has changed is written.
+{
+  const ranks = new Ranks();
+  const many = Array.from({ length: 256 }, (_, number) => rank(number,
+    number === 7 ? idle : call(3, 5000 + number, 7)));
+  const watch = (body) => {
+    const records = [];
+    const observer = new MutationObserver((list) => records.push(...list));
+    observer.observe(ranks.body, { childList: true, subtree: true, characterData: true, attributes: true });
+    body();
+    records.push(...observer.takeRecords());
+    observer.disconnect();
+    return records.length;
+  };
+  ranks.show(many);
+  same('256 rows', ranks.body.rows.length, 256);
+  same('the one behind is first', ranks.body.rows[0].cells[0].textContent, '7');
+  same('nothing new, nothing written', watch(() => ranks.show(many)), 0);
+  const older = many.map((item) => (item.rank === 9
+    ? { ...item, activity: { ...item.activity, age_ms: 60000 } } : item));
+  same('one text and one place', watch(() => ranks.show(older)) <= 3, true);
+  ranks.show([rank(0, { ...call(1, 1, 2), waits_for: 'rank 2 <img src=x onerror=alert(1)>' })]);
+  same('text stays text', [ranks.body.querySelectorAll('img').length,
+    ranks.body.rows[0].cells[4].textContent], [0, 'rank 2 <img src=x onerror=alert(1)>']);
+  same('others are gone', ranks.body.rows.length, 1);
+}
+{
+  const parent = document.createElement('ul');
+  document.body.append(parent);
+  const list = new List(parent, (item) => item, (item) => {
+    const node = document.createElement('button');
+    node.textContent = item;
+    return node;
+  }, () => {});
+  list.show(['a', 'b', 'c']);
+  const moved = parent.children[2];
+  moved.focus();
+  list.show(['c', 'd', 'b']);
+  same('order', parent.textContent, 'cdb');
+  same('the focus stays', document.activeElement === moved, true);
+  parent.remove();
+}
+
+// ---- 256 ranks and 100 jobs, as written once a second.
+const median = (body) => {
+  const times = [];
+  for (let i = 0; i < 15; i++) {
+    const start = performance.now();
+    body(i);
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b)[7];
+};
+byId('job-view').hidden = false;
+byId('ranks-part').hidden = false;
+byId('timeline-part').hidden = false;
+const table = new Ranks();
+const ranks_ms = median((i) => {
+  table.show(Array.from({ length: 256 }, (_, number) => rank(number,
+    number === 5 ? idle : call(3, 5000 + 1000 * i + number, 5))));
+  document.body.getBoundingClientRect();
+});
+const history = new model.History();
+for (let second = 0; second < 70; second++)
+  history.add({ clock_ms: 1e12 + second * 1000, ranks: Array.from({ length: 256 },
+    (_, number) => rank(number, (number + second) % 3 ? call(second, 500, 1) : idle)) });
+const timeline = new Timeline();
+timeline.history = history;
+const paint_ms = median(() => timeline.paint());
+same('all rows are drawn', byId('timeline').clientHeight > 256 * 8, true);
+const jobs = new Jobs();
+byId('jobs-view').hidden = false;
+const jobs_ms = median((i) => {
+  jobs.set(Array.from({ length: 100 }, (_, number) => ({ name: `job${number}`, state: 'running',
+    epoch: 1, size: 4, members: 4, lost: 0, left: 0, since_ms: 1, verdict: `since ${i}` })));
+  jobs.show(1e6 + 1000 * i);
+  document.body.getBoundingClientRect();
+});
+same('100 jobs', byId('jobs').tBodies.length, 100);
+return { passed, failures, ranks_ms, paint_ms, jobs_ms };

@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+"""tests/web/page_check.py - what the page shows of real jobs, in a real Chromium
+
+page_check.py HOOPD MEMBER HOOPCTL CASE runs one function check_CASE of this file. The
+check exits with 77 where there is no Chromium, unless HOOP_REQUIRE_BROWSER is set.
+"""
+
+import http.client
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+from browser import Browser, require
+from jobs import SIZE, Hoopd, Job
+from programs import Wrong
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WEB = os.path.join(HERE, '..', '..', 'web')
+CALL = 'allreduce #1 (float64, 4 elements, sum)'
+SECRET = 'the token of the job'
+TIME = r'\d\d:\d\d:\d\d'
+
+
+def expect(what, is_true, shown=''):
+    if not is_true:
+        raise Wrong(f'{what}: {shown}')
+
+
+def rows_when(browser, what, condition):
+    """Wait until condition(rows) is true of the cells of the ranks, and return them."""
+    seen = []
+    try:
+        browser.await_true(what, lambda: seen.append(browser.rows('#ranks')) or
+                           condition(seen[-1]))
+    except Wrong as error:
+        raise Wrong(f'{error}, but {seen[-1:]}') from None
+    return seen[-1]
+
+
+def job_open(browser, hoopd, name):
+    browser.open(hoopd.page)
+    browser.await_text('#jobs', name)
+    browser.click(f'#jobs a[href="#/job/{name}"]')
+    browser.await_text('#job-title', name)
+
+
+def no_messages(browser):
+    """Check that the policy has refused nothing and no script has failed."""
+    told = browser.messages()
+    expect('the console is silent', not told, told)
+
+
+def check_running(browser, programs, folder):
+    """The page shows a job, for whom its ranks wait, and its end."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    browser.open(hoopd.page)
+    browser.await_text('#jobs-none', 'There are no jobs.')
+    browser.await_text('#log', 'starts')
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        browser.await_text('#jobs', 'running')
+        row, verdict = browser.rows('#jobs')
+        expect('one job is listed', row[:3] == ['train', 'running', '3 of 3'], row)
+        expect('no verdict, no line for one', verdict == [''] and not browser.run(
+            'return document.querySelector(".verdict-row").checkVisibility()'), verdict)
+        browser.await_text('#log', 'job "train" has formed: 3 ranks on 1 host')
+        job_open(browser, hoopd, 'train')
+        rows = rows_when(browser, 'nobody is in a call', lambda rows: [
+            row[1] for row in rows] == ['▪ in no call'] * SIZE)
+        expect('ranks in order', [row[0] for row in rows] == ['0', '1', '2'], rows)
+        expect('with their processes', [row[5] for row in rows] == [
+            f'{socket.gethostname()}:{worker.popen.pid}' for worker in job.workers], rows)
+        job.tell('allreduce', 0, 1)
+        rows = rows_when(browser, 'two wait for the third, which is first', lambda rows: [
+            row[0] for row in rows] == ['2', '0', '1'] or [
+                row[0] for row in rows] == ['2', '1', '0'])
+        expect('the third calls nothing', rows[0][1] == '▪ in no call', rows)
+        for row in rows[1:]:
+            expect('a rank waits', row[1] == '… waits' and row[2] == CALL, row)
+        awaiting = next(row for row in rows[1:] if row[4].startswith('rank 2 ('))
+        expect('for how long', re.fullmatch(r'\d+(\.\d)? s', awaiting[3]), awaiting)
+        expect('and why', 'it has not called this' in awaiting[4], awaiting)
+        browser.await_text('#job-summary', '3 ranks: 1 in no call, 2 wait.')
+        job.tell('allreduce', 2)
+        for worker in job.workers:
+            worker.expect('done')
+        rows_when(browser, 'it goes on', lambda rows: [
+            row[:2] for row in rows] == [[f'{rank}', '▪ in no call'] for rank in range(3)])
+        job.tell('leave', 0, 1, 2)
+        browser.await_text('#job-error', 'This job has ended: 3 of 3 left. Below is what '
+                           'was last known of its ranks.')
+        browser.await_text('#log', '3 of 3 left, 0 lost')
+        browser.click('nav a')
+        browser.await_text('#jobs', 'ended')
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_faults(browser, programs, folder):
+    """The page shows a stopped rank and a lost one."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    other = Job(hoopd, programs['member'], 'other').ready()
+    try:
+        job_open(browser, hoopd, 'train')
+        job.tell('allreduce', 0, 1)
+        rows_when(browser, 'they wait', lambda rows: [row[1] for row in rows].count(
+            '… waits') == 2)
+        job.stop(2)
+        rows = rows_when(browser, 'a rank is silent, and first', lambda rows: rows and
+                         rows[0][:2] == ['2', '? gives no answer'])
+        expect('why', re.match(r'no answer within 0\.8 s: stopped, dead or cut off\? Its '
+                               r'last sign of life came \d', rows[0][4]), rows)
+        browser.await_text('#job-summary', '3 ranks: 1 gives no answer, 2 wait.')
+        job.go_on(2)
+        rows_when(browser, 'it answers again', lambda rows: [row[1] for row in rows].count(
+            '▪ in no call') == 1)
+
+        # No call is under way in this job, so the survivors do not end.
+        job_open(browser, hoopd, 'other')
+        other.workers[2].kill()
+        rows = rows_when(browser, 'a rank is lost', lambda rows: rows and
+                         rows[0][:2] == ['2', '× lost'])
+        expect('why', rows[0][4].startswith('its process has ended (connection reset), '
+                                            'reported by rank '), rows)
+        browser.await_text('#log', 'of job "other" is lost: its process has ended')
+        browser.await_text('#job-summary', '3 ranks: 1 lost, 2 in no call.')
+        expect('the log of one job only', 'train' not in browser.text('#log'))
+        browser.click('nav a')
+        browser.await_text('#jobs', 'running, with losses')
+        browser.await_text('#jobs', '2 of 3, 1 lost')
+        no_messages(browser)
+    finally:
+        job.end()
+        other.end()
+        hoopd.kill()
+
+
+def check_mismatch(browser, programs, folder):
+    """After a mismatch all ranks end without leaving, and the page shows that."""
+    hoopd = Hoopd(programs['hoopd'], folder, '--lease=3')
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        job_open(browser, hoopd, 'train')
+        rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
+        job.tell('allreduce', 0)
+        job.tell('barrier', 1, 2)
+        for worker in job.workers:
+            worker.code()
+        browser.await_text('#job-error', 'This job has ended: 0 of 3 left, 3 lost.', 60)
+        expect('why is in the log', browser.text('#log').count('of job "train" is lost: ')
+               == SIZE, browser.text('#log'))
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_restart(browser, programs, folder):
+    """When hoopd is killed and started again, the page says so and goes on."""
+    hoopd = Hoopd(programs['hoopd'], folder, f'--data-dir={folder}/data')
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        job_open(browser, hoopd, 'train')
+        browser.await_text('#connection', 'Connected.')
+        rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
+        hoopd.kill()
+        said = browser.await_text('#connection', 'hoopd is silent')
+        said = browser.text('#connection')
+        expect('since when', re.fullmatch(
+            rf'hoopd is silent: nothing heard since {TIME}\. Connecting again\.', said), said)
+        expect('what was known stays', len(browser.rows('#ranks')) == SIZE)
+        hoopd.start()
+        browser.await_text('#connection', 'Connected.')
+        job.tell('allreduce', 0, 1)
+        rows_when(browser, 'the job goes on', lambda rows: [row[1] for row in rows].count(
+            '… waits') == 2)
+        starts = browser.run('return [...document.querySelectorAll("#log .text")]'
+                             '.filter((node) => / starts$/.test(node.innerText)).length')
+        expect('both starts are in the log', starts == 2, browser.text('#log'))
+        expect('of an earlier start nothing is lost', 'has formed' in browser.text('#log'))
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def token_of(programs, role):
+    return subprocess.run(
+        [programs['hoopctl'], 'token', role], capture_output=True, text=True, check=True,
+        env=os.environ | {'HOOP_TOKEN': SECRET}).stdout.strip()
+
+
+def check_token(browser, programs, folder):
+    """The page asks for the operator's token, once, and scripts cannot read it."""
+    hoopd = Hoopd(programs['hoopd'], folder, HOOP_TOKEN=SECRET)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        browser.open(hoopd.page)
+        browser.await_text('#token-form', 'hoopctl token operator')
+        expect('nothing else is shown', not browser.text('#jobs-view')
+               and not browser.text('#log'))
+        for shown, words in (('guess', 'this is not the token'),
+                             (SECRET, "a job's own token is not for HTTP"),
+                             (token_of(programs, 'metrics'), 'this is one for role metrics')):
+            browser.type('#token', shown)
+            browser.press('Enter')
+            browser.await_text('#token-error', words)
+            expect('the field is empty again', browser.run(
+                'return document.querySelector("#token").value') == '')
+        browser.type('#token', token_of(programs, 'operator'))
+        browser.click('#token-form button')
+        browser.await_text('#jobs', 'train')
+        expect('the form is gone', not browser.text('#token-form'))
+        expect('scripts see no cookie', browser.run('return document.cookie') == '')
+        cookie, = browser.call('GET', browser.session + '/cookie')
+        expect('the cookie is not the token', cookie['httpOnly']
+               and cookie['sameSite'] == 'Strict'
+               and re.fullmatch('[0-9a-f]{64}', cookie['value']), cookie)
+        browser.open(hoopd.page)
+        browser.await_text('#jobs', 'train')
+        # Sessions end with hoopd.
+        hoopd.kill()
+        browser.await_text('#connection', 'hoopd is silent')
+        hoopd.start()
+        browser.await_text('#token-form', 'hoopctl token operator')
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def answer_of(hoopd, path, **fields):
+    connection = http.client.HTTPConnection('localhost', hoopd.http_port, timeout=30)
+    try:
+        connection.putrequest('GET', path, skip_host=True)
+        for name, value in fields.items():
+            connection.putheader(name.replace('_', '-'), value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+    finally:
+        connection.close()
+
+
+def check_host(_browser, programs, folder):
+    """A foreign name that points here and other origins read nothing."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    try:
+        for host, status in (('localhost', 200), (f'127.0.0.1:{hoopd.http_port}', 200),
+                             ('[::1]', 200), (socket.gethostname(), 200),
+                             ('evil.example', 421), ('', 400)):
+            for path in ('/', '/api/jobs'):
+                found, fields, text = answer_of(hoopd, path, Host=host)
+                expect(f'{path} for "{host}"', found == status, text)
+                expect('no other origin', not [
+                    name for name in fields if name.startswith('Access-Control')], fields)
+        expect('not for another site\'s script', answer_of(
+            hoopd, '/api/jobs', Host='localhost', Sec_Fetch_Site='cross-site')[0] == 403)
+        expect('probes as ever', answer_of(hoopd, '/healthz', Host='x') == (200, {
+            'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': '3',
+            'Cache-Control': 'no-store', 'Connection': 'close'}, 'ok\n'))
+    finally:
+        hoopd.kill()
+
+
+def check_use(browser, programs, folder):
+    """The page can be used by keyboard and on a phone, is dark where that is preferred,
+    and says what a bar of the timeline is."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    focused = 'return document.activeElement.id || document.activeElement.textContent'
+    try:
+        browser.open(hoopd.page)
+        browser.await_text('#jobs', 'train')
+        browser.press('Tab')
+        expect('first a way past the head', browser.run(focused) == 'Skip to the jobs')
+        for _ in range(2):
+            browser.press('Tab')
+        expect('then the job', browser.run(focused) == 'train', browser.run(focused))
+        # The list is written every second, and the focus must stay.
+        browser.await_true('the age grows', lambda: browser.run(
+            'window.age ??= document.querySelector("#jobs").innerText;'
+            'return window.age !== document.querySelector("#jobs").innerText'))
+        browser.press('Enter')
+        job.tell('allreduce', 0, 1)
+        rows_when(browser, 'they wait', lambda rows: [row[1] for row in rows].count(
+            '… waits') == 2)
+        browser.await_true('there is a timeline', lambda: browser.text('#timeline-title'))
+        browser.run('document.querySelector("#timeline").focus()')
+        browser.press('Down', 'Down', 'Down', 'Enter')
+        browser.await_text('#timeline-bar', 'Rank 2, from ')
+        browser.await_text('#timeline-bar', ': in no call.')
+        browser.press('Up', 'Right', 'Right', 'Enter')
+        browser.await_text('#timeline-bar', f': in {CALL} of communicator \'world\', waits '
+                           'for rank ')
+        expect('a minute is shown', browser.text('#timeline-span') == 'shows 60 s')
+        browser.press('+')
+        browser.await_text('#timeline-span', 'shows 40 s')
+        browser.press('-', '-')
+        browser.await_text('#timeline-span', 'shows 60 s')
+        browser.click('#zoom-in')
+        browser.await_text('#timeline-span', 'shows 40 s')
+        check_click(browser)
+        for scheme in ('dark', 'light'):
+            browser.media(scheme, 'reduce')
+            browser.await_true(f'it is {scheme}', lambda s=scheme: (browser.run(
+                'return getComputedStyle(document.body).backgroundColor')
+                == 'rgb(255, 255, 255)') == (s == 'light'))
+        browser.cdp('Emulation.setDeviceMetricsOverride', width=360, height=740,
+                    deviceScaleFactor=1, mobile=True)
+        browser.await_true('nothing is wider than a phone', lambda: browser.run(
+            'return document.documentElement.scrollWidth') == 360)
+        rows_when(browser, 'the ranks are there', lambda rows: len(rows) == SIZE)
+        expect('each cell has a line of its own', browser.run(
+            'return [...document.querySelectorAll("#ranks tbody tr:first-child > *")]'
+            '.every((cell) => cell.offsetWidth > 300)'))
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_click(browser):
+    """A click at the right end of the last row says what the rank does now."""
+    at = browser.run(
+        'const box = document.querySelector("#timeline").getBoundingClientRect();'
+        'scrollTo(0, scrollY + box.top - 100);'
+        'const now = document.querySelector("#timeline").getBoundingClientRect();'
+        'return [Math.round(now.right - 20), Math.round(now.bottom - 10)];')
+    browser.run('document.querySelector("#timeline-bar").textContent = ""')
+    browser.do('actions', actions=[{'type': 'pointer', 'id': 'mouse', 'actions': [
+        {'type': 'pointerMove', 'x': at[0], 'y': at[1]},
+        {'type': 'pointerDown', 'button': 0}, {'type': 'pointerUp', 'button': 0}]}])
+    browser.await_text('#timeline-bar', 'Rank 2, from ')
+
+
+def check_modules(browser, programs, folder):
+    """The checks of tests/web/modules_test.js pass in the page, and no file of web/ has a
+    way to write markup from text."""
+    for name in os.listdir(WEB):
+        with open(os.path.join(WEB, name), encoding='utf-8') as source:
+            found = re.search(r'innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|'
+                              r'\bFunction\(|\son\w+=|style=', source.read())
+        expect(f'{name} writes text only', not found, found and found.group())
+    hoopd = Hoopd(programs['hoopd'], folder)
+    try:
+        browser.open(hoopd.page)
+        with open(os.path.join(HERE, 'modules_test.js'), encoding='utf-8') as source:
+            script = source.read()
+        result = browser.do('execute/async', args=[], script=(
+            'const done = arguments[0];(async () => {' + script
+            + '})().then(done, (error) => done(`${error.stack}`));'))
+        expect('modules', isinstance(result, dict) and not result['failures'], result)
+        print(f"{result['passed']} checks of modules; 256 ranks are written in "
+              f"{result['ranks_ms']:.1f} ms, drawn in {result['paint_ms']:.1f} ms; 100 jobs "
+              f"in {result['jobs_ms']:.1f} ms")
+        no_messages(browser)
+    finally:
+        hoopd.kill()
+
+
+def main():
+    require()
+    programs = dict(zip(('hoopd', 'member', 'hoopctl'), sys.argv[1:4]))
+    for name in sys.argv[4:]:
+        with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+            try:
+                globals()[f'check_{name}'](browser, programs, folder)
+            except (Wrong, OSError, subprocess.SubprocessError) as error:
+                sys.exit(f'page_check {name}: {error}')
+
+
+if __name__ == '__main__':
+    main()

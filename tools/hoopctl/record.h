@@ -1,0 +1,59 @@
+/*
+ * hoopctl/record.h - the records of a job's ranks, and the formats in which
+ * they are written
+ *
+ * Private to hoopctl record.
+ */
+
+#ifndef HOOPCTL_RECORD_H
+#define HOOPCTL_RECORD_H
+
+#include <hoop/recorder.h>
+#include <stdio.h>
+
+/* One rank's record. What it points to lives as long as its recording. */
+struct rank_record {
+    hoop_recording_t *recording;
+    const struct hoop_recorded_rank *origin;
+    const struct hoop_recorded_call *calls;
+    size_t n_calls;
+    const struct hoop_recorded_comm *comms;
+    size_t n_comms;
+};
+
+/* In the order of their ranks. */
+struct record_set {
+    struct rank_record *ranks;
+    size_t n_ranks;
+};
+
+/* Returns the communicator of a call, or NULL: nothing is known of it. */
+const struct hoop_recorded_comm *
+record_find_comm(const struct rank_record *rank, uint64_t id);
+/* Returns the world rank of a communicator's rank, or HOOP_NO_RANK. */
+uint32_t
+record_world_rank(const struct rank_record *rank,
+                  uint64_t comm,
+                  uint32_t comm_rank);
+/* "called", "begun", "done", "failed" */
+const char *
+record_state_name(enum hoop_recorded_state state);
+/* Returns when the call ended or, of one that did not, when its rank is known
+ * to have lived last. */
+uint64_t
+record_call_end_ns(const struct rank_record *rank,
+                   const struct hoop_recorded_call *call);
+
+/* Write all records. Errors of the stream are the caller's to find. */
+void
+record_write_json(const struct record_set *set, FILE *out);
+/* Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+record_write_chrome(const struct record_set *set, FILE *out);
+/* Write one rank's record; the set tells from where on all are complete. */
+void
+record_write_torch(const struct record_set *set,
+                   const struct rank_record *rank,
+                   FILE *out);
+
+#endif

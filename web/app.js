@@ -1,0 +1,140 @@
+// app.js - the page: which view is shown, and what hoopd's events change in it
+
+import { byId, setHidden, setText } from './dom.js';
+import { Jobs } from './jobs.js';
+import { LogView } from './log.js';
+import { History, Log, clockTime, duration, jobOfHash, summaryOf } from './model.js';
+import { Ranks } from './ranks.js';
+import { Stream, askSession } from './stream.js';
+import { Timeline } from './timeline.js';
+
+const jobs = new Jobs();
+const ranks = new Ranks();
+const timeline = new Timeline();
+const log = new Log();
+const logView = new LogView(log);
+const stream = new Stream({ onEvent, onSilence, onRefused });
+
+let watched = null; // name of the job that is shown; null: all jobs
+let job = null; // what hoopd last said of it
+let history = new History();
+let clockAhead = 0; // of hoopd's clock, in ms
+let boot = '';
+let isDue = false;
+
+const hoopdNow = () => Date.now() + clockAhead;
+
+function onEvent(name, data, id) {
+  if (name === 'hello') {
+    if (boot && boot !== data.boot) history = new History();
+    boot = data.boot;
+  } else if (name === 'time') {
+    clockAhead = data - Date.now();
+  } else if (name === 'jobs') {
+    jobs.set(data.jobs);
+    setText(byId('coordinator'), `hoopd ${data.version}, since ${clockTime(data.since_ms)}`);
+    byId('jobs-view').dataset.isKnown = 'yes';
+  } else if (name === 'job' && data.name === watched) {
+    if (job && job.epoch !== data.epoch) history = new History();
+    job = data;
+    setHidden(byId('job-error'), true);
+    if (job.state === 'running') history.add(job);
+  } else if (name === 'job_error') {
+    onJobError(data.error);
+  } else if (name === 'entry') {
+    log.add(id, data);
+  }
+  showSoon();
+}
+
+// The job has ended, or never was. What was last known of it stays.
+function onJobError(error) {
+  const ended = jobs.find(watched);
+  const lost = ended?.lost > 0 ? `, ${ended.lost} lost` : '';
+  setText(byId('job-error'), ended?.state === 'ended'
+    ? `This job has ended: ${ended.left} of ${ended.size} left${lost}.`
+      + `${job ? ' Below is what was last known of its ranks.' : ''}`
+    : error);
+  setHidden(byId('job-error'), false);
+}
+
+function onSilence(since) {
+  const connection = byId('connection');
+  connection.className = since === null ? 'is-heard' : 'is-silent';
+  setText(connection, since === null ? 'Connected.'
+    : `hoopd is silent: nothing heard since ${clockTime(since)}. Connecting again.`);
+}
+
+function onRefused(refusal) {
+  setHidden(byId('token-view'), false);
+  for (const id of ['jobs-view', 'job-view', 'log-view']) setHidden(byId(id), true);
+  setHidden(byId('token-form'), refusal.wants !== 'token');
+  setText(byId('connection'), refusal.wants === 'token' ? 'hoopd asks for a token.' : refusal.error);
+  byId('connection').className = 'is-silent';
+  if (refusal.wants === 'token') byId('token').focus();
+}
+
+byId('token-form').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const field = byId('token');
+  setText(byId('token-error'), '');
+  const refusal = await askSession(field.value.trim());
+  field.value = '';
+  if (refusal) {
+    setText(byId('token-error'), refusal.error);
+    field.focus();
+    return;
+  }
+  setHidden(byId('token-view'), true);
+  go();
+});
+
+function showSoon() {
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    show();
+  });
+}
+
+function show() {
+  const isAsked = !byId('token-view').hidden;
+  setHidden(byId('jobs-view'), isAsked || watched !== null || !byId('jobs-view').dataset.isKnown);
+  setHidden(byId('job-view'), isAsked || watched === null);
+  setHidden(byId('log-view'), isAsked || log.of(watched).length === 0);
+  jobs.show(hoopdNow());
+  logView.show(watched);
+  if (watched !== null) showJob();
+}
+
+function showJob() {
+  setText(byId('job-title'), watched);
+  const verdict = job?.verdict ?? jobs.find(watched)?.verdict ?? '';
+  setText(byId('job-verdict'), verdict);
+  setHidden(byId('job-verdict'), !verdict);
+  setText(byId('job-summary'), job ? summaryOf(job) : '');
+  setHidden(byId('ranks-part'), !job || job.ranks.length === 0);
+  if (job) ranks.show(job.ranks);
+  setHidden(byId('timeline-part'), history.bars.size === 0);
+  timeline.show(history);
+}
+
+// To the view that the address names.
+function go() {
+  watched = jobOfHash(location.hash);
+  job = null;
+  history = new History();
+  setHidden(byId('job-error'), true);
+  document.title = watched === null ? 'hoop' : `${watched} · hoop`;
+  stream.open(watched);
+  show();
+}
+
+addEventListener('hashchange', () => {
+  go();
+  scrollTo(0, 0);
+  byId('main').focus({ preventScroll: true });
+});
+setInterval(showSoon, 1000); // ages grow although nothing changes
+go();

@@ -1,0 +1,29 @@
+// log.js - joins, losses, grows and starts of hoopd, the newest first
+
+import { List, byId, element, setText } from './dom.js';
+import { ENTRY_KINDS, clockTime } from './model.js';
+
+export class LogView {
+  constructor(log) {
+    this.log = log;
+    this.list = new List(byId('log'), (entry) => entry.id,
+      (entry) => this.create(entry), () => {});
+  }
+
+  create(entry) {
+    const node = element('li', `entry-${entry.kind}`);
+    const time = element('time');
+    time.dateTime = new Date(entry.at_ms).toISOString();
+    setText(time, clockTime(entry.at_ms));
+    const kind = element('span', 'chip');
+    setText(kind, ENTRY_KINDS[entry.kind] ?? entry.kind);
+    const text = element('span', 'text');
+    setText(text, entry.text);
+    node.append(time, ' ', kind, ' ', text);
+    return node;
+  }
+
+  show(job) {
+    this.list.show(this.log.of(job));
+  }
+}

@@ -1,0 +1,235 @@
+// model.js - what the page shows, as pure functions of what hoopd says
+
+export const WINDOW_MS = 60000;
+const SAMPLE_GAP_MS = 3500;
+// While no call is older, nobody is behind: it is only where the sample fell.
+const BEHIND_MS = 1500;
+
+// label: of one rank; several: of more than one.
+export const STATES = {
+  silent: { label: 'gives no answer', several: 'give no answer', sign: '?' },
+  lost: { label: 'lost', sign: '×' },
+  computing: { label: 'in no call', sign: '▪' },
+  waiting: { label: 'waits', several: 'wait', sign: '…' },
+  moving: { label: 'in a call', sign: '→' },
+  joining: { label: 'joining', sign: '+' },
+  active: { label: 'active', sign: '·' },
+  left: { label: 'has left', several: 'have left', sign: '✓' },
+};
+const ORDER = Object.keys(STATES);
+
+export function stateOf(rank) {
+  if (rank.state !== 'active') return rank.state in STATES ? rank.state : 'active';
+  const activity = rank.activity;
+  if (!activity) return 'active';
+  if (activity.silence) return 'silent';
+  if (!activity.call) return 'computing';
+  return activity.waits_for ? 'waiting' : 'moving';
+}
+
+// The rank that a text such as "rank 2 (a:71) to send" begins with; null: none.
+export function awaitedRank(text) {
+  const found = /^rank (\d+)\b/.exec(text || '');
+  return found ? Number(found[1]) : null;
+}
+
+export function ageOf(rank) {
+  return rank.activity?.call ? rank.activity.age_ms : null;
+}
+
+function awaitedCounts(ranks) {
+  const counts = new Map();
+  for (const rank of ranks) {
+    const awaited = awaitedRank(rank.activity?.waits_for);
+    if (awaited !== null) counts.set(awaited, (counts.get(awaited) ?? 0) + 1);
+  }
+  return counts;
+}
+
+// The ranks, the furthest behind first.
+export function furthestBehindFirst(ranks) {
+  const counts = awaitedCounts(ranks);
+  const isStuck = ranks.some((rank) => ageOf(rank) >= BEHIND_MS);
+  const keyOf = (rank) => {
+    const state = stateOf(rank);
+    const isCalm = !isStuck && state !== 'silent' && state !== 'lost';
+    return isCalm && state !== 'left' ? [ORDER.length - 1, 0, 0, 0] : [
+      state === 'left' ? ORDER.length : ORDER.indexOf(state),
+      -(counts.get(rank.rank) ?? 0),
+      rank.activity?.number ?? 0,
+      -(ageOf(rank) ?? 0),
+    ];
+  };
+  const keyed = ranks.map((rank, index) => ({ rank, index, key: keyOf(rank) }));
+  keyed.sort((a, b) => {
+    for (let i = 0; i < a.key.length; i++) {
+      if (a.key[i] !== b.key[i]) return a.key[i] - b.key[i];
+    }
+    return (a.rank.rank ?? a.index) - (b.rank.rank ?? b.index);
+  });
+  return keyed.map((item) => item.rank);
+}
+
+export const plural = (n, word, words = `${word}s`) => `${n} ${n === 1 ? word : words}`;
+
+// How many ranks are in which state, in words.
+export function summaryOf(job) {
+  if (job.state === 'forming') {
+    const missing = job.missing ? ` Missing: ${job.missing}.` : '';
+    return `Forming: ${plural(job.ranks.length, 'rank')} of ${job.size || '?'} `
+      + `${job.ranks.length === 1 ? 'has' : 'have'} joined.${missing}`;
+  }
+  const counts = new Map();
+  for (const rank of job.ranks) {
+    const state = stateOf(rank);
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const parts = ORDER.filter((state) => counts.has(state)).map((state) => {
+    const { label, several } = STATES[state];
+    return `${counts.get(state)} ${counts.get(state) > 1 ? several ?? label : label}`;
+  });
+  return `${plural(job.ranks.length, 'rank')}: ${parts.join(', ')}.`;
+}
+
+export function duration(ms) {
+  const s = Math.max(0, ms) / 1000;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 120) return `${Math.floor(s)} s`;
+  const minutes = Math.floor(s / 60);
+  if (minutes < 120) return `${minutes} min ${Math.floor(s % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} days ${hours % 24} h`;
+}
+
+export function clockTime(ms) {
+  return new Date(ms).toLocaleTimeString([], { hour12: false });
+}
+
+// The last minute of a job: for each rank bars in the order of time, each
+// {from, to, state, whom, call, number}, in ms of hoopd's clock.
+export class History {
+  constructor() {
+    this.bars = new Map();
+    this.end = 0;
+  }
+
+  add(job) {
+    const now = job.clock_ms;
+    if (now <= this.end) return;
+    for (const rank of job.ranks) {
+      if (rank.rank !== null) this.addBar(rank, now);
+    }
+    this.end = now;
+    this.forget();
+  }
+
+  addBar(rank, now) {
+    const bars = this.bars.get(rank.rank) ?? [];
+    const last = bars.at(-1);
+    const bar = {
+      state: stateOf(rank),
+      whom: awaitedRank(rank.activity?.waits_for),
+      call: rank.activity?.call ?? '',
+      number: rank.activity?.number ?? 0,
+      communicator: rank.activity?.communicator ?? '',
+      why: rank.reason || rank.activity?.silence || rank.activity?.waits_for || '',
+      to: now,
+    };
+    this.bars.set(rank.rank, bars);
+    const isSame = last && ['state', 'whom', 'call', 'number', 'communicator']
+      .every((field) => last[field] === bar[field]);
+    if (isSame && now - last.to <= SAMPLE_GAP_MS) {
+      last.to = now;
+      last.why = bar.why;
+      return;
+    }
+    // A call tells when it began; of other states the last sample is all that
+    // is known.
+    const isNear = last && now - last.to <= SAMPLE_GAP_MS;
+    const age = ageOf(rank);
+    const known = isNear ? last.to : now - 1000;
+    bar.from = age === null ? known : Math.max(known, now - age);
+    if (isNear) last.to = bar.from;
+    bars.push(bar);
+  }
+
+  forget() {
+    for (const [rank, bars] of this.bars) {
+      while (bars.length > 0 && bars[0].to < this.end - WINDOW_MS) bars.shift();
+      if (bars.length === 0) this.bars.delete(rank);
+    }
+  }
+
+  ranks() {
+    return [...this.bars.keys()].sort((a, b) => a - b);
+  }
+}
+
+// What a bar is, in words.
+export function barSentence(rank, bar) {
+  const span = `from ${clockTime(bar.from)} for ${duration(bar.to - bar.from)}`;
+  const call = bar.call
+    + (bar.communicator ? ` of communicator '${bar.communicator}'` : '');
+  switch (bar.state) {
+    case 'waiting':
+      return `Rank ${rank}, ${span}: in ${call}, waits for ${bar.why}.`;
+    case 'moving':
+      return `Rank ${rank}, ${span}: in ${call}.`;
+    case 'computing':
+      return `Rank ${rank}, ${span}: in no call.`;
+    default:
+      return `Rank ${rank}, ${span}: ${STATES[bar.state].label}`
+        + `${bar.why ? `: ${bar.why}` : ''}.`;
+  }
+}
+
+export const ENTRY_KINDS = {
+  started: 'hoopd', joined: 'join', withdrawn: 'withdrawal', formed: 'formed',
+  form_failed: 'not formed', left: 'leave', lost: 'loss', ended: 'end',
+  stepped_late: 'hoopd', peer_hears: 'hoopd', missing: 'missing',
+};
+
+// The log: entries of one start of hoopd after the other, each once.
+export class Log {
+  constructor(most = 512) {
+    Object.assign(this, { most, entries: [], boot: '', last: 0 });
+  }
+
+  // id is "BOOT-NUMBER". Returns whether the entry is new.
+  add(id, entry) {
+    const [boot, text] = id.split('-');
+    const number = Number(text);
+    const isSameBoot = boot === this.boot;
+    if (isSameBoot && number <= this.last) return false;
+    if (isSameBoot && number > this.last + 1)
+      this.entries.unshift({
+        id: `gap-${id}`, at_ms: entry.at_ms, kind: 'missing', job: '',
+        text: `${plural(number - this.last - 1, 'entry', 'entries')} came while this page `
+          + 'was not connected, and hoopd has forgotten what they said',
+      });
+    Object.assign(this, { boot, last: number });
+    this.entries.unshift({ ...entry, id });
+    this.entries.length = Math.min(this.entries.length, this.most);
+    return true;
+  }
+
+  // Those of a job and of hoopd itself; null: all.
+  of(job) {
+    return job === null ? this.entries
+      : this.entries.filter((entry) => entry.job === job || entry.job === '');
+  }
+}
+
+// #/ and #/job/NAME: the name of the job, or null.
+export function jobOfHash(hash) {
+  const found = /^#\/job\/(.+)$/.exec(hash);
+  if (!found) return null;
+  try {
+    return decodeURIComponent(found[1]);
+  } catch {
+    return null;
+  }
+}
+
+export const hashOfJob = (name) => `#/job/${encodeURIComponent(name)}`;

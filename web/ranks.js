@@ -1,0 +1,55 @@
+// ranks.js - the ranks of a job as a table, the furthest behind first
+
+import { List, byId, element, row, setClass, setText } from './dom.js';
+import { STATES, ageOf, awaitedRank, duration, furthestBehindFirst, stateOf } from './model.js';
+
+const COLUMNS = ['Rank', 'State', 'Call', 'For', 'Waits for, or why', 'Process'];
+
+function callOf(rank) {
+  const activity = rank.activity;
+  if (!activity?.call) return '';
+  return activity.communicator && activity.communicator !== 'world'
+    ? `${activity.call} of ${activity.communicator}` : activity.call;
+}
+
+// Why it is in its state, or whom it waits for.
+function whyOf(rank) {
+  if (rank.state !== 'active') return rank.reason;
+  return rank.activity?.silence || rank.activity?.waits_for || '';
+}
+
+export class Ranks {
+  constructor() {
+    this.body = byId('ranks').createTBody();
+    this.body.setAttribute('role', 'rowgroup');
+    this.list = new List(this.body, (rank) => rank.rank ?? `${rank.host}:${rank.pid}`,
+      () => this.create(), (node, rank) => this.update(node, rank));
+  }
+
+  create() {
+    const node = row(COLUMNS, 'Rank');
+    node.children[1].append(element('span'));
+    node.children[4].append(element('b'), element('span', 'why'));
+    return node;
+  }
+
+  update(node, rank) {
+    const state = stateOf(rank);
+    const age = ageOf(rank);
+    const awaited = awaitedRank(rank.activity?.waits_for);
+    setText(node.children[0], rank.rank === null ? '?' : `${rank.rank}`);
+    const chip = node.children[1].firstChild;
+    setText(chip, `${STATES[state].sign} ${STATES[state].label}`);
+    setClass(chip, `chip state-${state}`);
+    setText(node.children[2], callOf(rank));
+    setText(node.children[3], age === null ? '' : duration(age));
+    const [whom, why] = node.children[4].children;
+    setText(whom, awaited === null ? '' : `rank ${awaited}`);
+    setText(why, whyOf(rank).replace(/^rank \d+\b/, ''));
+    setText(node.children[5], `${rank.host}:${rank.pid}`);
+  }
+
+  show(ranks) {
+    this.list.show(furthestBehindFirst(ranks));
+  }
+}

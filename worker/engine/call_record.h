@@ -1,0 +1,81 @@
+/*
+ * engine/call_record.h - what the flight recorder is told of calls
+ *
+ * Private to engine/. A call is recorded when it gets its number, under the
+ * lock. Then its record belongs to whoever has the call: the caller that makes
+ * it inline, or the progress owner.
+ */
+
+#ifndef ENGINE_CALL_RECORD_H
+#define ENGINE_CALL_RECORD_H
+
+#include "engine/op.h"
+#include "engine/state.h"
+#include "recorder/recorder.h"
+
+/* Create the engine's recorder, if its settings want one. Handle: as
+ * recorder_create(). */
+enum hoop_status
+call_record_start(struct engine *engine);
+
+/* Record op, which has its number and all that it will do. The caller holds the
+ * lock. */
+void
+op_record_called(struct op *op);
+/* Record a collective that its caller makes inline with op, which has its number
+ * and is not prepared yet. The caller holds the lock. */
+void
+op_record_inline(struct op *op, const struct engine_collective *collective);
+/* op has ended with its status, and its failure's details are known. path has
+ * bits of enum recorder_path that op itself does not know. */
+void
+op_record_ended(struct op *op, uint8_t path);
+/* The same for a call that could not become an operation. */
+void
+op_record_failed(struct op *op, enum hoop_status status);
+
+/* Record a message that its caller makes inline. The caller holds the lock. */
+struct recorder_slot *
+message_record_called(struct comm_context *context,
+                      const struct engine_message *message,
+                      uint64_t number);
+/* in, which the context's inline receive stands for, has got its message. */
+void
+message_record_received(struct comm_context *context,
+                        const struct recv_request *in);
+/* The context's inline message has ended well. */
+void
+message_record_ended(struct comm_context *context,
+                     const struct engine_message *message);
+/* There is no memory to continue it as an operation. */
+void
+message_record_failed(struct comm_context *context, enum hoop_status status);
+
+/* Bytes of op have arrived from a world rank. */
+static inline void
+op_record_arrived(struct op *op, uint32_t world_rank)
+{
+    recorder_arrived(op->engine->recorder, op->run.record, world_rank);
+}
+
+/* op cannot go on without a rank of its context. */
+static inline void
+op_record_waits(struct op *op, uint32_t rank)
+{
+    recorder_waits(op->engine->recorder, op->run.record,
+                   op->run.context->ranks[rank]);
+}
+
+/* op has waited for a while, and still does. */
+void
+op_record_awaited(struct op *op);
+
+/* Which way the bytes of a message or a step to or from a world rank take. */
+static inline uint8_t
+path_to_rank(const struct engine *engine, uint32_t world_rank)
+{
+    return engine->has_ring[world_rank] ? RECORDER_PATH_RING
+                                        : RECORDER_PATH_SOCKET;
+}
+
+#endif
