@@ -445,12 +445,13 @@ def check_use(browser, programs, folder):
 
 def check_click(browser):
     """A click at the right end of the last row says what the rank does now."""
+    # First, since a page without that text is shorter, and may scroll.
     at = browser.run(
+        'document.querySelector("#timeline-bar").textContent = "";'
         'const box = document.querySelector("#timeline").getBoundingClientRect();'
         'scrollTo(0, scrollY + box.top - 100);'
         'const now = document.querySelector("#timeline").getBoundingClientRect();'
         'return [Math.round(now.right - 20), Math.round(now.bottom - 10)];')
-    browser.run('document.querySelector("#timeline-bar").textContent = ""')
     browser.do('actions', actions=[{'type': 'pointer', 'id': 'mouse', 'actions': [
         {'type': 'pointerMove', 'x': at[0], 'y': at[1]},
         {'type': 'pointerDown', 'button': 0}, {'type': 'pointerUp', 'button': 0}]}])
