@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from browser import Browser, require
 from jobs import SIZE, Hoopd, Job
@@ -67,10 +68,12 @@ def why(hoopd, programs, name):
 def verdict_agrees(browser, hoopd, programs, name, kind, culprits):
     """Wait until the page of a job shows the verdict of `hoopctl why`, of this kind, and
     marks these ranks, which come first. Return the sentence."""
-    seen = []
+    seen, told_at = [], []
 
     def agrees():
         told = why(hoopd, programs, name)
+        if told['kind'] == kind:
+            told_at.append(time.monotonic())
         seen[:] = [told['kind'], told['verdict'], told['culprits'],
                    browser.text('#job-verdict'), browser.text('#job-advice'),
                    [row[0] for row in browser.rows('#ranks')]]
@@ -86,6 +89,7 @@ def verdict_agrees(browser, hoopd, programs, name, kind, culprits):
         browser.await_true(f'the verdict is {kind}', agrees)
     except Wrong as error:
         raise Wrong(f'{error}, but {seen}') from None
+    print(f'{kind}: {time.monotonic() - told_at[0]:.1f} s after hoopctl why: {seen[3]}')
     return seen[3]
 
 
