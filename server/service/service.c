@@ -103,6 +103,7 @@ struct service {
     service_news_fn *on_news;
     void *page_owner;
     struct page_queries page_queries;
+    struct page_verdicts page_verdicts;
     atomic_bool is_draining;
     atomic_bool is_replaced_by_other_hoopd;
     /* Counters of the cluster, for other threads. */
@@ -220,6 +221,18 @@ page_context(const struct service *service)
     };
 }
 
+/* Whoever looks at the list of jobs also asks some of them why they stand
+ * still. */
+static void
+page_verdicts_query(struct service *service, uint64_t now_ns)
+{
+    const char *job = NULL;
+
+    while ((job = page_verdicts_take_turn(&service->page_verdicts, now_ns)) &&
+           service_query(service, PAGE_QUERY_FOR_VERDICT, job))
+        ;
+}
+
 static void
 page_query_answer(struct service *service,
                   struct page_query *query,
@@ -229,8 +242,13 @@ page_query_answer(struct service *service,
     const uint64_t number = query->number;
 
     page_query_end(&service->page_queries, query);
-    service->on_answer(service->page_owner, number, reply->status,
-                       page_query_json(reply, &context));
+    page_query_take_reply(reply, context.now_ns, &service->page_verdicts);
+    if (reply->kind == CLUSTER_REPLY_JOBS)
+        page_verdicts_query(service, context.now_ns);
+    if (number != PAGE_QUERY_FOR_VERDICT)
+        service->on_answer(
+            service->page_owner, number, reply->status,
+            page_query_json(reply, &service->page_verdicts, &context));
 }
 
 static void
@@ -684,6 +702,7 @@ service_destroy(struct service *service)
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
     page_queries_deinit(&service->page_queries);
+    page_verdicts_deinit(&service->page_verdicts);
     metrics_destroy(service->metrics);
     encoded_roster_deinit(&service->roster);
     explicit_bzero(&service->token, sizeof(service->token));
