@@ -36,6 +36,7 @@ struct hoop_recorded_rank {
                                 UINT64_MAX: that is not known */
     uint64_t n_dropped;      /* calls that found no room, because others hung */
     bool is_closed;          /* it has left the job in good order */
+    uint64_t run; /* random; ranks of one world have the same, and no others */
 };
 
 /* A communicator of the rank. Later versions may add members at the end. */

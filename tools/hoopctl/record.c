@@ -2,7 +2,9 @@
  * hoopctl/record.c - hoopctl record: writes what ranks called last
  *
  * The records are files, or folders of them (HOOP_RECORDER_DIR). Of a folder,
- * those of earlier jobs (*.previous.hoopr) are read only if they are named.
+ * those of earlier jobs (*.previous.hoopr) are read only if they are named. A
+ * folder may hold records of several jobs, of which --job chooses one, and of
+ * several runs of a job, of which the last one is taken.
  */
 
 #include "hoopctl/record.h"
@@ -10,13 +12,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <hoop/comm.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hoopctl/command.h"
+#include "hoopctl/shown.h"
 
 static const char suffix[] = ".hoopr";
 static const char previous_suffix[] = ".previous.hoopr";
@@ -101,37 +106,164 @@ place_add(struct record_set *set, const char *path)
     return S_ISDIR(place.st_mode) ? folder_add(set, path) : file_add(set, path);
 }
 
+/* By job, run and rank. */
 static int
 rank_compare(const void *a, const void *b)
 {
-    const struct rank_record *left = a;
-    const struct rank_record *right = b;
+    const struct hoop_recorded_rank *left =
+        ((const struct rank_record *)a)->origin;
+    const struct hoop_recorded_rank *right =
+        ((const struct rank_record *)b)->origin;
+    const int jobs = strcmp(left->job, right->job);
 
-    return (left->origin->rank > right->origin->rank) -
-           (left->origin->rank < right->origin->rank);
+    if (jobs != 0)
+        return jobs;
+    if (left->run != right->run)
+        return left->run < right->run ? -1 : 1;
+    if (left->epoch != right->epoch)
+        return left->epoch < right->epoch ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* The records must be of the ranks of one world, each once. */
-static enum hoop_status
-set_check(const struct record_set *set)
-{
-    for (size_t i = 1; i < set->n_ranks; i++) {
-        const struct hoop_recorded_rank *one = set->ranks[i - 1].origin;
-        const struct hoop_recorded_rank *other = set->ranks[i].origin;
+/*
+ * The runs of a set, whose records are sorted.
+ */
 
-        if (one->rank == other->rank || one->epoch != other->epoch ||
-            strcmp(one->job, other->job) != 0) {
-            fprintf(stderr,
-                    "hoopctl: the records of rank %u and of rank %u are not of "
-                    "one job that ran once: name the files of one\n",
-                    one->rank, other->rank);
-            return HOOP_E_INVALID;
-        }
+/* Returns where the run that begins at first ends. */
+static size_t
+run_end(const struct record_set *set, size_t first)
+{
+    const struct hoop_recorded_rank *one = set->ranks[first].origin;
+    size_t end = first + 1;
+
+    while (end < set->n_ranks && set->ranks[end].origin->run == one->run &&
+           set->ranks[end].origin->epoch == one->epoch &&
+           strcmp(set->ranks[end].origin->job, one->job) == 0)
+        end++;
+    return end;
+}
+
+/* Returns when its last rank began. */
+static uint64_t
+run_started_ns(const struct record_set *set, size_t first)
+{
+    uint64_t started_ns = 0;
+
+    for (size_t i = first; i < run_end(set, first); i++) {
+        if (set->ranks[i].origin->started_ns > started_ns)
+            started_ns = set->ranks[i].origin->started_ns;
     }
-    if (set->n_ranks > 0)
-        return HOOP_OK;
-    fprintf(stderr, "hoopctl: there are no records (*%s)\n", suffix);
-    return HOOP_E_NOT_FOUND;
+    return started_ns;
+}
+
+static void
+run_show(const struct record_set *set, size_t first)
+{
+    const struct hoop_recorded_rank *one = set->ranks[first].origin;
+    const size_t n_ranks = run_end(set, first) - first;
+    char begun[RECORD_TIME_TEXT];
+    struct shown job;
+
+    fprintf(stderr,
+            "  job '%s', run %016" PRIx64 ", begun %s: ", show(one->job, &job),
+            one->run, record_time_text(run_started_ns(set, first), begun));
+    if (n_ranks == 1)
+        fprintf(stderr, "rank %u of %u\n", one->rank, one->size);
+    else
+        fprintf(stderr, "%zu of %u ranks\n", n_ranks, one->size);
+}
+
+/* Show all runs but the one that begins at except. */
+static void
+runs_show(const struct record_set *set, size_t except)
+{
+    for (size_t i = 0; i < set->n_ranks; i = run_end(set, i)) {
+        if (i != except)
+            run_show(set, i);
+    }
+}
+
+/* Keep the records from first to before end. */
+static void
+set_keep(struct record_set *set, size_t first, size_t end)
+{
+    for (size_t i = 0; i < set->n_ranks; i++) {
+        if (i < first || i >= end)
+            hoop_recording_destroy(set->ranks[i].recording);
+    }
+    set->n_ranks = end - first;
+    memmove(set->ranks, set->ranks + first, set->n_ranks * sizeof(*set->ranks));
+}
+
+/* Keep the records of one job. name may be NULL: there must be one job. */
+static enum hoop_status
+job_choose(struct record_set *set, const char *name)
+{
+    struct shown shown;
+    size_t first = 0;
+
+    while (name && first < set->n_ranks &&
+           strcmp(set->ranks[first].origin->job, name) != 0)
+        first++;
+    if (first == set->n_ranks) {
+        fprintf(stderr, "hoopctl: there are no records of job '%s', but of:\n",
+                show(name, &shown));
+        runs_show(set, SIZE_MAX);
+        return HOOP_E_NOT_FOUND;
+    }
+    size_t end = first;
+    while (end < set->n_ranks && strcmp(set->ranks[end].origin->job,
+                                        set->ranks[first].origin->job) == 0)
+        end++;
+    if (!name && end < set->n_ranks) {
+        fprintf(stderr, "hoopctl: there are records of several jobs: choose "
+                        "one with --job\n");
+        runs_show(set, SIZE_MAX);
+        return HOOP_E_INVALID;
+    }
+    set_keep(set, first, end);
+    return HOOP_OK;
+}
+
+/* Keep the records of the run that began last, and tell of the others. */
+static void
+run_choose(struct record_set *set)
+{
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < set->n_ranks; i = run_end(set, i)) {
+        if (run_started_ns(set, i) > run_started_ns(set, chosen))
+            chosen = i;
+    }
+    if (run_end(set, 0) < set->n_ranks) {
+        fprintf(stderr, "hoopctl: the records of earlier runs are left out:\n");
+        runs_show(set, chosen);
+    }
+    set_keep(set, chosen, run_end(set, chosen));
+}
+
+/* Leave the records of one world of one job, each rank once, in the order of
+ * ranks. job may be NULL. */
+static enum hoop_status
+set_choose(struct record_set *set, const char *job)
+{
+    if (set->n_ranks == 0) {
+        fprintf(stderr, "hoopctl: there are no records (*%s)\n", suffix);
+        return HOOP_E_NOT_FOUND;
+    }
+    qsort(set->ranks, set->n_ranks, sizeof(*set->ranks), rank_compare);
+    const enum hoop_status status = job_choose(set, job);
+    if (status != HOOP_OK)
+        return status;
+    run_choose(set);
+    for (size_t i = 1; i < set->n_ranks; i++) {
+        if (set->ranks[i - 1].origin->rank != set->ranks[i].origin->rank)
+            continue;
+        fprintf(stderr, "hoopctl: the record of rank %u is given twice\n",
+                set->ranks[i].origin->rank);
+        return HOOP_E_INVALID;
+    }
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -216,10 +348,8 @@ record_run(const struct command_call *call)
 
     for (int i = 0; status == HOOP_OK && i < call->n_arguments; i++)
         status = place_add(&set, call->arguments[i]);
-    if (status == HOOP_OK && set.n_ranks > 1)
-        qsort(set.ranks, set.n_ranks, sizeof(*set.ranks), rank_compare);
     if (status == HOOP_OK)
-        status = set_check(&set);
+        status = set_choose(&set, call->options->job);
     if (status == HOOP_OK)
         status = set_write(&set, call);
     for (size_t i = 0; i < set.n_ranks; i++)
@@ -248,6 +378,18 @@ record_world_rank(const struct rank_record *rank,
     return found && found->ranks && comm_rank < found->size
                ? found->ranks[comm_rank]
                : HOOP_NO_RANK;
+}
+
+const char *
+record_time_text(uint64_t time_ns, char out_text[RECORD_TIME_TEXT])
+{
+    const time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm parts;
+
+    if (!localtime_r(&seconds, &parts) ||
+        strftime(out_text, RECORD_TIME_TEXT, "%F %T", &parts) == 0)
+        snprintf(out_text, RECORD_TIME_TEXT, "at a time unknown");
+    return out_text;
 }
 
 const char *

@@ -35,6 +35,13 @@ uint32_t
 record_world_rank(const struct rank_record *rank,
                   uint64_t comm,
                   uint32_t comm_rank);
+/* Write a time as "2026-11-27 14:20:03" of this host's time zone, and return
+ * out_text. */
+enum {
+    RECORD_TIME_TEXT = 32
+};
+const char *
+record_time_text(uint64_t time_ns, char out_text[RECORD_TIME_TEXT]);
 /* "called", "begun", "done", "failed" */
 const char *
 record_state_name(enum hoop_recorded_state state);

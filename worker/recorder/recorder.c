@@ -461,6 +461,7 @@ header_init(const struct recorder *recorder,
     header->pid = options->pid;
     header->is_processor_counter = recorder->is_processor_counter;
     header->epoch = options->epoch;
+    header->run = options->run;
     snprintf(header->job, sizeof(header->job), "%s", options->job);
     snprintf(header->host, sizeof(header->host), "%s", options->host);
 }

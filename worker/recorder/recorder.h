@@ -51,6 +51,7 @@ struct recorder_options {
     const char *job;
     const char *host;
     uint64_t epoch;
+    uint64_t run; /* the same for all ranks of this world, and no others */
     uint32_t rank;
     uint32_t size;
     uint32_t pid;

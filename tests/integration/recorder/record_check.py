@@ -54,20 +54,25 @@ def validate(value, schema, where='the record'):
             validate(item, schema['properties'][key], f'{where}.{key}')
 
 
-def record(*arguments):
-    done = subprocess.run([HOOPCTL, 'record', *arguments], text=True,
+def hoopctl_record(*arguments):
+    return subprocess.run([HOOPCTL, 'record', *arguments], text=True,
                           capture_output=True, timeout=60)
+
+
+def record(*arguments):
+    done = hoopctl_record(*arguments)
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout
 
 
-def job(folder, ending):
+def job(folder, ending, n_ranks=RANKS, *options):
     """Runs a job; returns its record in hoop's format."""
     environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
-    done = subprocess.run([HOOPRUN, '-n', str(RANKS), PROGRAM, ending], text=True,
-                          capture_output=True, timeout=100, env=environment)
+    done = subprocess.run(
+        [HOOPRUN, '-n', str(n_ranks), *options, PROGRAM, ending], text=True,
+        capture_output=True, timeout=100, env=environment)
     assert (done.returncode == 0) == (ending == 'good'), done
-    return json.loads(record(folder))
+    return json.loads(record(folder, *options))
 
 
 def check_calls(rank, ending):
@@ -169,6 +174,33 @@ def check_analysis(said, ending):
         assert f'missing ranks: {{{MISSING}}}' in said, said
 
 
+def check_runs(root):
+    """A folder with records of two runs of a job, then of two jobs."""
+    folder = os.path.join(root, 'runs')
+    first = job(folder, 'good', RANKS)
+    assert len({rank['run'] for rank in first['ranks']}) == 1, first
+    second = job(folder, 'good', RANKS - 1)
+    done = hoopctl_record(folder)
+    assert [rank['rank'] for rank in second['ranks']] == [0, 1, 2], done
+    runs = {rank['run'] for rank in second['ranks']}
+    left_out = first['ranks'][-1]['run']
+    assert len(runs) == 1 and left_out not in runs, runs
+    assert f'run {left_out}' in done.stderr and 'rank 3 of 4' in done.stderr, done
+    assert not runs & set(re.findall(r'run (\w+),', done.stderr)), done
+    other = job(folder, 'good', 2, '--job', 'other')
+    assert [rank['job'] for rank in other['ranks']] == 2 * ['other'], other
+    done = hoopctl_record(folder)
+    assert done.returncode == 64 and '--job' in done.stderr, done
+    assert "job 'default'" in done.stderr and "job 'other'" in done.stderr, done
+    chosen = json.loads(record(folder, '--job', 'default'))
+    assert chosen == second
+    done = hoopctl_record(folder, '--job', 'third')
+    assert done.returncode == 1 and "job 'other'" in done.stderr, done
+    one = os.path.join(folder, 'other.1.hoopr')
+    done = hoopctl_record(folder, one, '--job', 'other')
+    assert done.returncode == 64 and 'rank 1 is given twice' in done.stderr, done
+
+
 def main():
     page = pathlib.Path(PAGE).read_text()
     schema = json.loads(re.search(r'```json\n(.*?)```', page, re.S)[1])
@@ -189,6 +221,7 @@ def main():
             if said is not None:
                 check_analysis(said, ending)
                 n_analyzed += 1
+        check_runs(root)
     print(f"4 jobs, {n_analyzed} of them analysed by PyTorch, too")
 
 

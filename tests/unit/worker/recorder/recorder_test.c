@@ -149,6 +149,7 @@ recorder_records_all_that_a_call_is(void **state)
     assert_int_equal(origin->size, 8);
     assert_int_equal(origin->pid, 70);
     assert_int_equal(origin->epoch, 7);
+    assert_int_equal(origin->run, 77);
     assert_true(origin->is_closed);
     const struct hoop_recorded_call *read =
         hoop_recording_calls(recording, &n_calls);
