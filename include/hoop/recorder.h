@@ -31,7 +31,8 @@ struct hoop_recorded_rank {
     uint32_t pid;
     uint64_t epoch;      /* of that world */
     uint64_t started_ns; /* when it joined; this and all times: since 1970 */
-    uint64_t seen_ns;    /* when it compared its clocks last */
+    uint64_t seen_ns;    /* when it compared its clocks last: about once in a
+                            second while it waits */
     uint64_t clock_error_ns; /* how wrong a time can be on its host's clock;
                                 UINT64_MAX: that is not known */
     uint64_t n_dropped;      /* calls that found no room, because others hung */

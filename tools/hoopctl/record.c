@@ -41,10 +41,47 @@ no_memory(void)
     return HOOP_E_EXHAUSTED;
 }
 
+static uint64_t
+wall_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Returns whether a process of this host has the record mapped: it writes it.
+ * Its number alone would not do, since another host or a later process may have
+ * the same. */
+static bool
+is_mapped(const char *path, uint32_t pid)
+{
+    char maps[64];
+    char line[PATH_MAX + 128];
+    struct stat file;
+    bool is_found = false;
+
+    snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
+    FILE *in = stat(path, &file) == 0 ? fopen(maps, "re") : NULL;
+    /* address permissions offset device inode path */
+    while (in && !is_found && fgets(line, sizeof(line), in)) {
+        unsigned long inode;
+
+        line[strcspn(line, "\n")] = '\0';
+        is_found = has_suffix(line, suffix) &&
+                   sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 &&
+                   inode == file.st_ino;
+    }
+    if (in)
+        fclose(in);
+    return is_found;
+}
+
 static enum hoop_status
 file_add(struct record_set *set, const char *path)
 {
     hoop_recording_t *recording = NULL;
+    const uint64_t before_ns = wall_now_ns();
     const enum hoop_status status = hoop_recording_read(path, &recording);
 
     if (status != HOOP_OK) {
@@ -62,6 +99,11 @@ file_add(struct record_set *set, const char *path)
     rank->origin = hoop_recording_origin(recording);
     rank->calls = hoop_recording_calls(recording, &rank->n_calls);
     rank->comms = hoop_recording_comms(recording, &rank->n_comms);
+    rank->known_ns = rank->origin->seen_ns;
+    /* What had not ended when the file was read had not before. */
+    rank->is_running = is_mapped(path, rank->origin->pid);
+    if (rank->is_running && before_ns > rank->known_ns)
+        rank->known_ns = before_ns;
     set->ranks = ranks;
     return HOOP_OK;
 }
@@ -412,8 +454,7 @@ uint64_t
 record_call_end_ns(const struct rank_record *rank,
                    const struct hoop_recorded_call *call)
 {
-    const uint64_t end_ns =
-        call->ended_ns ? call->ended_ns : rank->origin->seen_ns;
+    const uint64_t end_ns = call->ended_ns ? call->ended_ns : rank->known_ns;
 
     return end_ns > call->called_ns ? end_ns : call->called_ns;
 }

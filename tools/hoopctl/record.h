@@ -9,6 +9,7 @@
 #define HOOPCTL_RECORD_H
 
 #include <hoop/recorder.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* One rank's record. What it points to lives as long as its recording. */
@@ -19,6 +20,8 @@ struct rank_record {
     size_t n_calls;
     const struct hoop_recorded_comm *comms;
     size_t n_comms;
+    uint64_t known_ns; /* until when it is known to have lived */
+    bool is_running;   /* on this host, and it writes the record */
 };
 
 /* In the order of their ranks. */

@@ -3,9 +3,10 @@
 
 Usage: record_check.py HOOPRUN HOOPCTL PROGRAM RECORDER.md
 
-Runs jobs that end well, in a mismatch, without a rank, and by the death of one.
-Their records must fit the schema of the page, say what happened, and agree in
-all formats; PyTorch's analyzer, if there is one, must find the same rank.
+Runs jobs that end well, in a mismatch, without a rank, and by the death of one,
+and one that hangs. Their records must fit the schema of the page, say what
+happened, and agree in all formats; PyTorch's analyzer, if there is one, must
+find the same rank.
 """
 
 import importlib.util
@@ -16,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HOOPRUN, HOOPCTL, PROGRAM, PAGE = sys.argv[1:5]
 RANKS = 4
@@ -174,6 +176,44 @@ def check_analysis(said, ending):
         assert f'missing ranks: {{{MISSING}}}' in said, said
 
 
+def unended(trace):
+    """The rank and the end of each call of a trace that has not ended."""
+    base = int(trace['otherData']['base_ns'])
+    return {event['pid']: base + round((event['ts'] + event['dur']) * 1000)
+            for event in trace['traceEvents'] if event['ph'] == 'X'
+            and event['args']['state'] in ('called', 'begun')}
+
+
+def check_hanging(folder):
+    """What is written while a job hangs lasts until then."""
+    deadline = time.monotonic() + 60
+    waiting = set(range(RANKS)) - {MISSING}
+    while True:
+        before_ns = time.time_ns()
+        trace = json.loads(record(folder, '--format', 'chrome'))
+        if set(unended(trace)) == waiting:
+            break
+        assert time.monotonic() < deadline, trace
+        time.sleep(0.05)
+    for end_ns in unended(trace).values():
+        assert before_ns - 1000 <= end_ns <= time.time_ns(), (before_ns, end_ns)
+
+
+def hanging_job(folder):
+    """Reads the records of a job that hangs, then ends it."""
+    environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
+    with subprocess.Popen(
+            [HOOPRUN, '-n', str(RANKS), PROGRAM, 'hangs'], text=True,
+            stdout=subprocess.PIPE, env=environment) as running:
+        try:
+            while 'pauses' not in (line := running.stdout.readline()):
+                assert line, 'the job has ended'
+            check_hanging(folder)
+        finally:
+            running.terminate()
+            running.communicate(timeout=60)
+
+
 def check_runs(root):
     """A folder with records of two runs of a job, then of two jobs."""
     folder = os.path.join(root, 'runs')
@@ -221,6 +261,7 @@ def main():
             if said is not None:
                 check_analysis(said, ending)
                 n_analyzed += 1
+        hanging_job(os.path.join(root, 'hangs'))
         check_runs(root)
     print(f"4 jobs, {n_analyzed} of them analysed by PyTorch, too")
 

@@ -1,5 +1,5 @@
 /* tests/integration/recorder/recorded.c - a job that ends as its argument says:
- * good, mismatch, missing or killed */
+ * good, mismatch, missing, killed, or not at all: hangs */
 
 #include <hoop/hoop.h>
 #include <signal.h>
@@ -29,6 +29,11 @@ end_make(const char *ending, uint32_t rank, hoop_comm_t *world)
         hoop_comm_set_timeout(world, TIMEOUT_MS);
     if (strcmp(ending, "killed") == 0 && rank == MISSING_RANK)
         raise(SIGKILL);
+    if (strcmp(ending, "hangs") == 0 && rank == MISSING_RANK) {
+        printf("rank %u: pauses\n", rank);
+        fflush(stdout);
+        pause();
+    }
     /* The others' time limit ends this wait, too. */
     if (strcmp(ending, "missing") == 0 && rank == MISSING_RANK)
         return hoop_recv(&value, 1, HOOP_FLOAT32, HOOP_ANY_SOURCE, 99, world,
