@@ -98,6 +98,16 @@ def check_calls(rank, ending):
         assert last['ended_ns'] >= last['called_ns']
 
 
+def check_alone(rank):
+    """The communicator of one rank, whose id is too large for an integer."""
+    alone = [comm for comm in rank['communicators'] if comm['size'] == 1]
+    assert [comm['ranks'] for comm in alone] == [[rank['rank']]], rank
+    assert int(alone[0]['id']) >= 2**63 and isinstance(alone[0]['id'], str)
+    calls = [call for call in rank['calls'] if call['number'] is not None
+             and call['communicator'] == alone[0]['id']]
+    assert [(call['kind'], call['number']) for call in calls] == [('allreduce', 1)]
+
+
 def check_ending(rank, ending):
     last = rank['calls'][-1]
     if ending == 'mismatch':
@@ -255,6 +265,7 @@ def main():
             for rank in ranks:
                 assert rank['communicators'][0]['ranks'] == list(range(RANKS))
                 check_calls(rank, ending)
+                check_alone(rank)
                 check_ending(rank, ending)
             check_trace(folder, ranks)
             said = analyze(folder)

@@ -43,6 +43,20 @@ end_make(const char *ending, uint32_t rank, hoop_comm_t *world)
     return hoop_allreduce(&value, &value, 1, HOOP_FLOAT32, HOOP_SUM, world);
 }
 
+/* Forms a communicator of this rank alone, and calls on it. */
+static enum hoop_status
+alone_call(uint32_t rank, hoop_comm_t *world)
+{
+    hoop_comm_t *alone = NULL;
+    float value = 1;
+    enum hoop_status status = hoop_comm_split(world, rank, 0, &alone);
+
+    if (status == HOOP_OK)
+        status =
+            hoop_allreduce(&value, &value, 1, HOOP_FLOAT32, HOOP_SUM, alone);
+    return status;
+}
+
 static enum hoop_status
 calls_make(uint32_t rank, uint32_t size, hoop_comm_t *world)
 {
@@ -67,6 +81,8 @@ calls_make(uint32_t rank, uint32_t size, hoop_comm_t *world)
         if (status == HOOP_OK)
             status = hoop_wait(op, HOOP_FOREVER);
     }
+    if (status == HOOP_OK)
+        status = alone_call(rank, world);
     return status == HOOP_OK ? hoop_barrier(world) : status;
 }
 
