@@ -374,8 +374,10 @@ set_write(const struct record_set *set, const struct command_call *call)
         return HOOP_E_UNAVAILABLE;
     if (call->record_format == RECORD_CHROME)
         status = record_write_chrome(set, out);
-    else
+    else if (call->record_format == RECORD_JSON || call->format == COMMAND_JSON)
         record_write_json(set, out);
+    else
+        record_write_text(set, out);
     if (status != HOOP_OK)
         (void)no_memory();
     const enum hoop_status closed = stream_close(out, path);

@@ -54,7 +54,10 @@ uint64_t
 record_call_end_ns(const struct rank_record *rank,
                    const struct hoop_recorded_call *call);
 
-/* Write all records. Errors of the stream are the caller's to find. */
+/* Write all records, at least one. Errors of the stream are the caller's to
+ * find. */
+void
+record_write_text(const struct record_set *set, FILE *out);
 void
 record_write_json(const struct record_set *set, FILE *out);
 /* Handle: HOOP_E_EXHAUSTED. */

@@ -74,7 +74,7 @@ def job(folder, ending, n_ranks=RANKS, *options):
         [HOOPRUN, '-n', str(n_ranks), *options, PROGRAM, ending], text=True,
         capture_output=True, timeout=100, env=environment)
     assert (done.returncode == 0) == (ending == 'good'), done
-    return json.loads(record(folder, *options))
+    return json.loads(record(folder, '--json', *options))
 
 
 def check_calls(rank, ending):
@@ -209,6 +209,25 @@ def check_hanging(folder):
         assert before_ns - 1000 <= end_ns <= time.time_ns(), (before_ns, end_ns)
 
 
+def check_text(folder):
+    """Says who waits for whom, and that one rank is in no call."""
+    lines = record(folder).splitlines()
+    assert f'the records of {RANKS} of {RANKS} ranks' in lines[0], lines
+    for rank, line in enumerate(lines[-RANKS:]):
+        assert line.split()[0] == str(rank), lines
+        said = re.search(
+            r'(in no call|in allreduce #\d+ \(float32, 1 element, sum\)) '
+            r"(?:of \S.*)?for (\d+\.\d) s, (last in barrier|waits for rank \d)",
+            line)
+        assert said and float(said[2]) < 300, line
+        is_missing = rank == MISSING
+        assert (said[1] == 'in no call') == is_missing, line
+        assert (said[3] == 'last in barrier') == is_missing, line
+        assert 'seen last' not in line, line
+    os.remove(os.path.join(folder, f'default.{MISSING}.hoopr'))
+    assert f'{MISSING} has no record here' in record(folder)
+
+
 def hanging_job(folder):
     """Reads the records of a job that hangs, then ends it."""
     environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
@@ -219,6 +238,7 @@ def hanging_job(folder):
             while 'pauses' not in (line := running.stdout.readline()):
                 assert line, 'the job has ended'
             check_hanging(folder)
+            check_text(folder)
         finally:
             running.terminate()
             running.communicate(timeout=60)
@@ -242,7 +262,7 @@ def check_runs(root):
     done = hoopctl_record(folder)
     assert done.returncode == 64 and '--job' in done.stderr, done
     assert "job 'default'" in done.stderr and "job 'other'" in done.stderr, done
-    chosen = json.loads(record(folder, '--job', 'default'))
+    chosen = json.loads(record(folder, '--json', '--job', 'default'))
     assert chosen == second
     done = hoopctl_record(folder, '--job', 'third')
     assert done.returncode == 1 and "job 'other'" in done.stderr, done
