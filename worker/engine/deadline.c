@@ -200,9 +200,9 @@ op_next_check_ns(const struct op *op)
 static uint64_t
 waits_record(struct engine *engine, uint64_t now_ns)
 {
-    if (!engine->recorder || TAILQ_EMPTY(&engine->progress.running))
-        return CLOCK_NEVER;
-    return recorder_lives(engine->recorder, now_ns);
+    return TAILQ_EMPTY(&engine->progress.running)
+               ? CLOCK_NEVER
+               : recorder_lives(engine->recorder, now_ns);
 }
 
 void

@@ -93,6 +93,8 @@ clocks_compare_if_due(struct recorder *recorder, uint64_t now)
 uint64_t
 recorder_lives(struct recorder *recorder, uint64_t now_ns)
 {
+    if (!recorder)
+        return CLOCK_NEVER;
     if (now_ns >= recorder->next_sign_ns) {
         clocks_compare(recorder);
         recorder->next_sign_ns = now_ns + SIGN_INTERVAL_NS;
