@@ -31,11 +31,13 @@ struct hoop_recorded_rank {
     uint32_t pid;
     uint64_t epoch;      /* of that world */
     uint64_t started_ns; /* when it joined; this and all times: since 1970 */
-    uint64_t seen_ns;    /* when it compared its clocks last */
+    uint64_t seen_ns;    /* when it compared its clocks last: about once in a
+                            second while it waits */
     uint64_t clock_error_ns; /* how wrong a time can be on its host's clock;
                                 UINT64_MAX: that is not known */
     uint64_t n_dropped;      /* calls that found no room, because others hung */
     bool is_closed;          /* it has left the job in good order */
+    uint64_t run; /* random; ranks of one world have the same, and no others */
 };
 
 /* A communicator of the rank. Later versions may add members at the end. */

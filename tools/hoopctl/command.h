@@ -18,7 +18,8 @@ enum command_format {
 
 /* What hoopctl record writes. */
 enum record_format {
-    RECORD_JSON, /* docs/recorder.md */
+    RECORD_TEXT, /* for people */
+    RECORD_JSON, /* docs/recorder.md; also with --json */
     RECORD_CHROME,
     RECORD_TORCH,
 };

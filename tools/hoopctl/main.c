@@ -49,7 +49,7 @@ static const struct command commands[] = {
      COMMAND_ASKS},
     {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},
     {"record", NULL, 1, INT_MAX,
-     "record FILE|DIR... [--format json|chrome|torch] [--output PATH]",
+     "record FILE|DIR... [--format text|json|chrome|torch] [--output PATH]",
      record_run, COMMAND_SPEAKS},
     {"doctor", NULL, 0, 0, "doctor [--peer HOST:PORT | --listen[=PORT]]",
      doctor_run, COMMAND_SPEAKS},
@@ -119,7 +119,7 @@ command_find(const struct options *options)
         return NULL;
     }
     if (command->run != record_run &&
-        (options->output || options->record_format != RECORD_JSON)) {
+        (options->output || options->record_format != RECORD_TEXT)) {
         fprintf(stderr, "hoopctl: --format and --output are for record\n");
         return NULL;
     }

@@ -64,8 +64,8 @@ static const struct argp_option table[] = {
      0},
     {"all", KEY_ALL, NULL, 0, "why: list all ranks, not only 20", 0},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "record: json (default), chrome (a trace for Perfetto), or torch (for "
-     "PyTorch's flight recorder)",
+     "record: text (default), json, chrome (a trace for Perfetto), or torch "
+     "(for PyTorch's flight recorder)",
      0},
     {"output", 'o', "PATH", 0,
      "record: the file to write, or with --format torch the folder (default: "
@@ -93,6 +93,7 @@ static enum record_format
 format_parse(struct argp_state *state, const char *text)
 {
     static const char *const names[] = {
+        [RECORD_TEXT] = "text",
         [RECORD_JSON] = "json",
         [RECORD_CHROME] = "chrome",
         [RECORD_TORCH] = "torch",
@@ -103,8 +104,24 @@ format_parse(struct argp_state *state, const char *text)
             return (enum record_format)i;
     }
     argp_failure(state, OPTIONS_EXIT_USAGE, 0,
-                 "--format %s: json, chrome or torch", text);
-    return RECORD_JSON;
+                 "--format %s: text, json, chrome or torch", text);
+    return RECORD_TEXT;
+}
+
+/* Refuse options that contradict each other. */
+static void
+options_check(struct argp_state *state, const struct options *options)
+{
+    if (options->peer && options->is_listening)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--listen and --peer are for two hosts: say one of "
+                     "the two");
+    if (options->is_listening && options->format == COMMAND_JSON)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--listen prints no JSON object");
+    if (options->format == COMMAND_JSON && options->record_format > RECORD_JSON)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--json is --format json: say one of the two");
 }
 
 static error_t
@@ -149,13 +166,7 @@ option_take(int key, char *value, struct argp_state *state)
         options->n_words = state->argc - state->next;
         return 0;
     case ARGP_KEY_END:
-        if (options->peer && options->is_listening)
-            argp_failure(state, OPTIONS_EXIT_USAGE, 0,
-                         "--listen and --peer are for two hosts: say one of "
-                         "the two");
-        if (options->is_listening && options->format == COMMAND_JSON)
-            argp_failure(state, OPTIONS_EXIT_USAGE, 0,
-                         "--listen prints no JSON object");
+        options_check(state, options);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,

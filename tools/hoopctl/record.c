@@ -2,7 +2,9 @@
  * hoopctl/record.c - hoopctl record: writes what ranks called last
  *
  * The records are files, or folders of them (HOOP_RECORDER_DIR). Of a folder,
- * those of earlier jobs (*.previous.hoopr) are read only if they are named.
+ * those of earlier jobs (*.previous.hoopr) are read only if they are named. A
+ * folder may hold records of several jobs, of which --job chooses one, and of
+ * several runs of a job, of which the last one is taken.
  */
 
 #include "hoopctl/record.h"
@@ -10,13 +12,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <hoop/comm.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hoopctl/command.h"
+#include "hoopctl/shown.h"
 
 static const char suffix[] = ".hoopr";
 static const char previous_suffix[] = ".previous.hoopr";
@@ -36,10 +41,47 @@ no_memory(void)
     return HOOP_E_EXHAUSTED;
 }
 
+static uint64_t
+wall_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Returns whether a process of this host has the record mapped: it writes it.
+ * Its number alone would not do, since another host or a later process may have
+ * the same. */
+static bool
+is_mapped(const char *path, uint32_t pid)
+{
+    char maps[64];
+    char line[PATH_MAX + 128];
+    struct stat file;
+    bool is_found = false;
+
+    snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
+    FILE *in = stat(path, &file) == 0 ? fopen(maps, "re") : NULL;
+    /* address permissions offset device inode path */
+    while (in && !is_found && fgets(line, sizeof(line), in)) {
+        unsigned long inode;
+
+        line[strcspn(line, "\n")] = '\0';
+        is_found = has_suffix(line, suffix) &&
+                   sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1 &&
+                   inode == file.st_ino;
+    }
+    if (in)
+        fclose(in);
+    return is_found;
+}
+
 static enum hoop_status
 file_add(struct record_set *set, const char *path)
 {
     hoop_recording_t *recording = NULL;
+    const uint64_t before_ns = wall_now_ns();
     const enum hoop_status status = hoop_recording_read(path, &recording);
 
     if (status != HOOP_OK) {
@@ -57,6 +99,11 @@ file_add(struct record_set *set, const char *path)
     rank->origin = hoop_recording_origin(recording);
     rank->calls = hoop_recording_calls(recording, &rank->n_calls);
     rank->comms = hoop_recording_comms(recording, &rank->n_comms);
+    rank->known_ns = rank->origin->seen_ns;
+    /* What had not ended when the file was read had not before. */
+    rank->is_running = is_mapped(path, rank->origin->pid);
+    if (rank->is_running && before_ns > rank->known_ns)
+        rank->known_ns = before_ns;
     set->ranks = ranks;
     return HOOP_OK;
 }
@@ -101,37 +148,164 @@ place_add(struct record_set *set, const char *path)
     return S_ISDIR(place.st_mode) ? folder_add(set, path) : file_add(set, path);
 }
 
+/* By job, run and rank. */
 static int
 rank_compare(const void *a, const void *b)
 {
-    const struct rank_record *left = a;
-    const struct rank_record *right = b;
+    const struct hoop_recorded_rank *left =
+        ((const struct rank_record *)a)->origin;
+    const struct hoop_recorded_rank *right =
+        ((const struct rank_record *)b)->origin;
+    const int jobs = strcmp(left->job, right->job);
 
-    return (left->origin->rank > right->origin->rank) -
-           (left->origin->rank < right->origin->rank);
+    if (jobs != 0)
+        return jobs;
+    if (left->run != right->run)
+        return left->run < right->run ? -1 : 1;
+    if (left->epoch != right->epoch)
+        return left->epoch < right->epoch ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* The records must be of the ranks of one world, each once. */
-static enum hoop_status
-set_check(const struct record_set *set)
-{
-    for (size_t i = 1; i < set->n_ranks; i++) {
-        const struct hoop_recorded_rank *one = set->ranks[i - 1].origin;
-        const struct hoop_recorded_rank *other = set->ranks[i].origin;
+/*
+ * The runs of a set, whose records are sorted.
+ */
 
-        if (one->rank == other->rank || one->epoch != other->epoch ||
-            strcmp(one->job, other->job) != 0) {
-            fprintf(stderr,
-                    "hoopctl: the records of rank %u and of rank %u are not of "
-                    "one job that ran once: name the files of one\n",
-                    one->rank, other->rank);
-            return HOOP_E_INVALID;
-        }
+/* Returns where the run that begins at first ends. */
+static size_t
+run_end(const struct record_set *set, size_t first)
+{
+    const struct hoop_recorded_rank *one = set->ranks[first].origin;
+    size_t end = first + 1;
+
+    while (end < set->n_ranks && set->ranks[end].origin->run == one->run &&
+           set->ranks[end].origin->epoch == one->epoch &&
+           strcmp(set->ranks[end].origin->job, one->job) == 0)
+        end++;
+    return end;
+}
+
+/* Returns when its last rank began. */
+static uint64_t
+run_started_ns(const struct record_set *set, size_t first)
+{
+    uint64_t started_ns = 0;
+
+    for (size_t i = first; i < run_end(set, first); i++) {
+        if (set->ranks[i].origin->started_ns > started_ns)
+            started_ns = set->ranks[i].origin->started_ns;
     }
-    if (set->n_ranks > 0)
-        return HOOP_OK;
-    fprintf(stderr, "hoopctl: there are no records (*%s)\n", suffix);
-    return HOOP_E_NOT_FOUND;
+    return started_ns;
+}
+
+static void
+run_show(const struct record_set *set, size_t first)
+{
+    const struct hoop_recorded_rank *one = set->ranks[first].origin;
+    const size_t n_ranks = run_end(set, first) - first;
+    char begun[RECORD_TIME_TEXT];
+    struct shown job;
+
+    fprintf(stderr,
+            "  job '%s', run %016" PRIx64 ", begun %s: ", show(one->job, &job),
+            one->run, record_time_text(run_started_ns(set, first), begun));
+    if (n_ranks == 1)
+        fprintf(stderr, "rank %u of %u\n", one->rank, one->size);
+    else
+        fprintf(stderr, "%zu of %u ranks\n", n_ranks, one->size);
+}
+
+/* Show all runs but the one that begins at except. */
+static void
+runs_show(const struct record_set *set, size_t except)
+{
+    for (size_t i = 0; i < set->n_ranks; i = run_end(set, i)) {
+        if (i != except)
+            run_show(set, i);
+    }
+}
+
+/* Keep the records from first to before end. */
+static void
+set_keep(struct record_set *set, size_t first, size_t end)
+{
+    for (size_t i = 0; i < set->n_ranks; i++) {
+        if (i < first || i >= end)
+            hoop_recording_destroy(set->ranks[i].recording);
+    }
+    set->n_ranks = end - first;
+    memmove(set->ranks, set->ranks + first, set->n_ranks * sizeof(*set->ranks));
+}
+
+/* Keep the records of one job. name may be NULL: there must be one job. */
+static enum hoop_status
+job_choose(struct record_set *set, const char *name)
+{
+    struct shown shown;
+    size_t first = 0;
+
+    while (name && first < set->n_ranks &&
+           strcmp(set->ranks[first].origin->job, name) != 0)
+        first++;
+    if (first == set->n_ranks) {
+        fprintf(stderr, "hoopctl: there are no records of job '%s', but of:\n",
+                show(name, &shown));
+        runs_show(set, SIZE_MAX);
+        return HOOP_E_NOT_FOUND;
+    }
+    size_t end = first;
+    while (end < set->n_ranks && strcmp(set->ranks[end].origin->job,
+                                        set->ranks[first].origin->job) == 0)
+        end++;
+    if (!name && end < set->n_ranks) {
+        fprintf(stderr, "hoopctl: there are records of several jobs: choose "
+                        "one with --job\n");
+        runs_show(set, SIZE_MAX);
+        return HOOP_E_INVALID;
+    }
+    set_keep(set, first, end);
+    return HOOP_OK;
+}
+
+/* Keep the records of the run that began last, and tell of the others. */
+static void
+run_choose(struct record_set *set)
+{
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < set->n_ranks; i = run_end(set, i)) {
+        if (run_started_ns(set, i) > run_started_ns(set, chosen))
+            chosen = i;
+    }
+    if (run_end(set, 0) < set->n_ranks) {
+        fprintf(stderr, "hoopctl: the records of earlier runs are left out:\n");
+        runs_show(set, chosen);
+    }
+    set_keep(set, chosen, run_end(set, chosen));
+}
+
+/* Leave the records of one world of one job, each rank once, in the order of
+ * ranks. job may be NULL. */
+static enum hoop_status
+set_choose(struct record_set *set, const char *job)
+{
+    if (set->n_ranks == 0) {
+        fprintf(stderr, "hoopctl: there are no records (*%s)\n", suffix);
+        return HOOP_E_NOT_FOUND;
+    }
+    qsort(set->ranks, set->n_ranks, sizeof(*set->ranks), rank_compare);
+    const enum hoop_status status = job_choose(set, job);
+    if (status != HOOP_OK)
+        return status;
+    run_choose(set);
+    for (size_t i = 1; i < set->n_ranks; i++) {
+        if (set->ranks[i - 1].origin->rank != set->ranks[i].origin->rank)
+            continue;
+        fprintf(stderr, "hoopctl: the record of rank %u is given twice\n",
+                set->ranks[i].origin->rank);
+        return HOOP_E_INVALID;
+    }
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -200,8 +374,10 @@ set_write(const struct record_set *set, const struct command_call *call)
         return HOOP_E_UNAVAILABLE;
     if (call->record_format == RECORD_CHROME)
         status = record_write_chrome(set, out);
-    else
+    else if (call->record_format == RECORD_JSON || call->format == COMMAND_JSON)
         record_write_json(set, out);
+    else
+        record_write_text(set, out);
     if (status != HOOP_OK)
         (void)no_memory();
     const enum hoop_status closed = stream_close(out, path);
@@ -216,10 +392,8 @@ record_run(const struct command_call *call)
 
     for (int i = 0; status == HOOP_OK && i < call->n_arguments; i++)
         status = place_add(&set, call->arguments[i]);
-    if (status == HOOP_OK && set.n_ranks > 1)
-        qsort(set.ranks, set.n_ranks, sizeof(*set.ranks), rank_compare);
     if (status == HOOP_OK)
-        status = set_check(&set);
+        status = set_choose(&set, call->options->job);
     if (status == HOOP_OK)
         status = set_write(&set, call);
     for (size_t i = 0; i < set.n_ranks; i++)
@@ -251,6 +425,18 @@ record_world_rank(const struct rank_record *rank,
 }
 
 const char *
+record_time_text(uint64_t time_ns, char out_text[RECORD_TIME_TEXT])
+{
+    const time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm parts;
+
+    if (!localtime_r(&seconds, &parts) ||
+        strftime(out_text, RECORD_TIME_TEXT, "%F %T", &parts) == 0)
+        snprintf(out_text, RECORD_TIME_TEXT, "at a time unknown");
+    return out_text;
+}
+
+const char *
 record_state_name(enum hoop_recorded_state state)
 {
     switch (state) {
@@ -270,8 +456,7 @@ uint64_t
 record_call_end_ns(const struct rank_record *rank,
                    const struct hoop_recorded_call *call)
 {
-    const uint64_t end_ns =
-        call->ended_ns ? call->ended_ns : rank->origin->seen_ns;
+    const uint64_t end_ns = call->ended_ns ? call->ended_ns : rank->known_ns;
 
     return end_ns > call->called_ns ? end_ns : call->called_ns;
 }

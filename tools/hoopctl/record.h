@@ -9,6 +9,7 @@
 #define HOOPCTL_RECORD_H
 
 #include <hoop/recorder.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* One rank's record. What it points to lives as long as its recording. */
@@ -19,6 +20,8 @@ struct rank_record {
     size_t n_calls;
     const struct hoop_recorded_comm *comms;
     size_t n_comms;
+    uint64_t known_ns; /* until when it is known to have lived */
+    bool is_running;   /* on this host, and it writes the record */
 };
 
 /* In the order of their ranks. */
@@ -35,6 +38,13 @@ uint32_t
 record_world_rank(const struct rank_record *rank,
                   uint64_t comm,
                   uint32_t comm_rank);
+/* Write a time as "2026-11-27 14:20:03" of this host's time zone, and return
+ * out_text. */
+enum {
+    RECORD_TIME_TEXT = 32
+};
+const char *
+record_time_text(uint64_t time_ns, char out_text[RECORD_TIME_TEXT]);
 /* "called", "begun", "done", "failed" */
 const char *
 record_state_name(enum hoop_recorded_state state);
@@ -44,7 +54,10 @@ uint64_t
 record_call_end_ns(const struct rank_record *rank,
                    const struct hoop_recorded_call *call);
 
-/* Write all records. Errors of the stream are the caller's to find. */
+/* Write all records, at least one. Errors of the stream are the caller's to
+ * find. */
+void
+record_write_text(const struct record_set *set, FILE *out);
 void
 record_write_json(const struct record_set *set, FILE *out);
 /* Handle: HOOP_E_EXHAUSTED. */

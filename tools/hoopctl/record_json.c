@@ -1,6 +1,7 @@
 /* hoopctl/record_json.c - records in hoop's own format: docs/recorder.md */
 
 #include <hoop/comm.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,8 @@ origin_write(FILE *out, const struct hoop_recorded_rank *origin)
         json_number(origin->started_ns), "seen_ns",
         json_number(origin->seen_ns), "clock_error_ns", error, "dropped",
         json_number(origin->n_dropped), "closed", (int)origin->is_closed);
+    json_object_set_new(object, "run",
+                        json_sprintf("%016" PRIx64, origin->run));
     char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
 
     if (text)

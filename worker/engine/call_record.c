@@ -57,6 +57,7 @@ call_record_start(struct engine *engine)
             .job = roster->job,
             .host = self->host,
             .epoch = roster->epoch,
+            .run = roster->seed,
             .rank = roster->rank,
             .size = roster->size,
             .pid = self->pid,

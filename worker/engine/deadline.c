@@ -195,6 +195,16 @@ op_next_check_ns(const struct op *op)
     return due_ns;
 }
 
+/* While a call waits, the record says that this rank lives. Returns when to say
+ * so again. */
+static uint64_t
+waits_record(struct engine *engine, uint64_t now_ns)
+{
+    return TAILQ_EMPTY(&engine->progress.running)
+               ? CLOCK_NEVER
+               : recorder_lives(engine->recorder, now_ns);
+}
+
 void
 engine_check_deadlines(struct engine *engine, uint64_t now_ns)
 {
@@ -231,5 +241,7 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     deadline_ns = views_ns < deadline_ns ? views_ns : deadline_ns;
     deadline_ns = suspects_ns < deadline_ns ? suspects_ns : deadline_ns;
     deadline_ns = heartbeats_ns < deadline_ns ? heartbeats_ns : deadline_ns;
+    const uint64_t record_ns = waits_record(engine, now_ns);
+    deadline_ns = record_ns < deadline_ns ? record_ns : deadline_ns;
     engine->progress.deadline_ns = deadline_ns;
 }

@@ -23,7 +23,7 @@
 #include "base/limits.h"
 
 enum {
-    RECORDER_VERSION = 1,
+    RECORDER_VERSION = 2,
     RECORDER_NAME_BYTES = 32,              /* of a name, with the final 0 */
     RECORDER_NAMES = 128,                  /* of one table */
     RECORDER_NO_NAME = RECORDER_NAMES - 1, /* of what a call does not have */
@@ -180,6 +180,7 @@ struct recorder_header {
     uint32_t pid;
     uint32_t is_processor_counter; /* times are of it, else CLOCK_MONOTONIC */
     uint64_t epoch;
+    uint64_t run; /* random, the same for all ranks of this world */
     char job[LIMIT_NAME];
     char host[LIMIT_NAME];
     struct recorder_calibration calibration;

@@ -22,6 +22,8 @@
  * rarely, up to about once in a second; by a call that is made then. */
 static const uint64_t MOMENT_INTERVAL_FIRST = 1 << 20;
 static const uint64_t MOMENT_INTERVAL_MAX = (uint64_t)1 << 31;
+/* A rank that waits compares them this often. */
+static const uint64_t SIGN_INTERVAL_NS = CLOCK_NS_PER_S;
 
 static void
 store(_Atomic uint64_t *member, uint64_t value)
@@ -86,6 +88,18 @@ clocks_compare_if_due(struct recorder *recorder, uint64_t now)
 {
     if (__builtin_expect(now >= load(&recorder->next_moment), 0))
         clocks_compare(recorder);
+}
+
+uint64_t
+recorder_lives(struct recorder *recorder, uint64_t now_ns)
+{
+    if (!recorder)
+        return CLOCK_NEVER;
+    if (now_ns >= recorder->next_sign_ns) {
+        clocks_compare(recorder);
+        recorder->next_sign_ns = now_ns + SIGN_INTERVAL_NS;
+    }
+    return recorder->next_sign_ns;
 }
 
 /*
@@ -461,6 +475,7 @@ header_init(const struct recorder *recorder,
     header->pid = options->pid;
     header->is_processor_counter = recorder->is_processor_counter;
     header->epoch = options->epoch;
+    header->run = options->run;
     snprintf(header->job, sizeof(header->job), "%s", options->job);
     snprintf(header->host, sizeof(header->host), "%s", options->host);
 }

@@ -40,6 +40,7 @@ struct recorder {
     uint64_t next_claim;          /* of the thread that may claim */
     _Atomic uint64_t next_moment; /* when the clocks are compared again */
     uint64_t moment_interval;     /* of the thread that has is_comparing */
+    uint64_t next_sign_ns;        /* of the thread that says that it lives */
     atomic_flag is_comparing;
     pthread_mutex_t comms_lock;
     size_t comm_cursor; /* under the lock: where to look for a free entry */
@@ -51,6 +52,7 @@ struct recorder_options {
     const char *job;
     const char *host;
     uint64_t epoch;
+    uint64_t run; /* the same for all ranks of this world, and no others */
     uint32_t rank;
     uint32_t size;
     uint32_t pid;
@@ -205,6 +207,12 @@ struct recorder_end {
     uint32_t waited_for; /* of a failure; HOOP_NO_RANK: as was recorded */
     uint8_t path;        /* bits to add */
 };
+
+/* Call this while calls wait, by one thread at a time, with the time of
+ * CLOCK_MONOTONIC: a reader then knows that the rank lived until now, also after
+ * it was killed. Returns when to call again. */
+uint64_t
+recorder_lives(struct recorder *recorder, uint64_t now_ns);
 
 /* The call has ended. The slot must not be used again. */
 void

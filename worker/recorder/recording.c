@@ -184,6 +184,7 @@ origin_parse(hoop_recording_t *recording, const struct recorder_header *header)
     origin->size = header->size;
     origin->pid = header->pid;
     origin->epoch = header->epoch;
+    origin->run = header->run;
     origin->started_ns = calibration->moments[0].wall_ns;
     origin->seen_ns =
         calibration->moments[recorder_moment_place(n - 1)].wall_ns;

@@ -535,6 +535,7 @@ rendezvous_roster_create(const struct config *config,
         return error_pass(status);
     snprintf(roster->job, sizeof(roster->job), "%s", config->job);
     roster->epoch = reply->epoch;
+    roster->seed = reply->seed;
     roster->rank = reply->rank;
     for (uint32_t rank = 0; rank < reply->size; rank++) {
         if (reply->roster[rank].rank != rank)

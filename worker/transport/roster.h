@@ -32,6 +32,7 @@ struct member {
 struct roster {
     char job[LIMIT_NAME];
     uint64_t epoch;
+    uint64_t seed; /* random, the same on every rank of this world */
     /* This process's secret incarnation: base/random.h. */
     uint64_t credential;
     uint32_t rank; /* this process */

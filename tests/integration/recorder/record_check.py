@@ -3,9 +3,10 @@
 
 Usage: record_check.py HOOPRUN HOOPCTL PROGRAM RECORDER.md
 
-Runs jobs that end well, in a mismatch, without a rank, and by the death of one.
-Their records must fit the schema of the page, say what happened, and agree in
-all formats; PyTorch's analyzer, if there is one, must find the same rank.
+Runs jobs that end well, in a mismatch, without a rank, and by the death of one,
+and one that hangs. Their records must fit the schema of the page, say what
+happened, and agree in all formats; PyTorch's analyzer, if there is one, must
+find the same rank.
 """
 
 import importlib.util
@@ -16,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HOOPRUN, HOOPCTL, PROGRAM, PAGE = sys.argv[1:5]
 RANKS = 4
@@ -54,20 +56,25 @@ def validate(value, schema, where='the record'):
             validate(item, schema['properties'][key], f'{where}.{key}')
 
 
-def record(*arguments):
-    done = subprocess.run([HOOPCTL, 'record', *arguments], text=True,
+def hoopctl_record(*arguments):
+    return subprocess.run([HOOPCTL, 'record', *arguments], text=True,
                           capture_output=True, timeout=60)
+
+
+def record(*arguments):
+    done = hoopctl_record(*arguments)
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout
 
 
-def job(folder, ending):
+def job(folder, ending, n_ranks=RANKS, *options):
     """Runs a job; returns its record in hoop's format."""
     environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
-    done = subprocess.run([HOOPRUN, '-n', str(RANKS), PROGRAM, ending], text=True,
-                          capture_output=True, timeout=100, env=environment)
+    done = subprocess.run(
+        [HOOPRUN, '-n', str(n_ranks), *options, PROGRAM, ending], text=True,
+        capture_output=True, timeout=100, env=environment)
     assert (done.returncode == 0) == (ending == 'good'), done
-    return json.loads(record(folder))
+    return json.loads(record(folder, '--json', *options))
 
 
 def check_calls(rank, ending):
@@ -89,6 +96,16 @@ def check_calls(rank, ending):
     else:
         assert last['state'] == 'failed' and last['status'] != 'OK', last
         assert last['ended_ns'] >= last['called_ns']
+
+
+def check_alone(rank):
+    """The communicator of one rank, whose id is too large for an integer."""
+    alone = [comm for comm in rank['communicators'] if comm['size'] == 1]
+    assert [comm['ranks'] for comm in alone] == [[rank['rank']]], rank
+    assert int(alone[0]['id']) >= 2**63 and isinstance(alone[0]['id'], str)
+    calls = [call for call in rank['calls'] if call['number'] is not None
+             and call['communicator'] == alone[0]['id']]
+    assert [(call['kind'], call['number']) for call in calls] == [('allreduce', 1)]
 
 
 def check_ending(rank, ending):
@@ -169,6 +186,91 @@ def check_analysis(said, ending):
         assert f'missing ranks: {{{MISSING}}}' in said, said
 
 
+def unended(trace):
+    """The rank and the end of each call of a trace that has not ended."""
+    base = int(trace['otherData']['base_ns'])
+    return {event['pid']: base + round((event['ts'] + event['dur']) * 1000)
+            for event in trace['traceEvents'] if event['ph'] == 'X'
+            and event['args']['state'] in ('called', 'begun')}
+
+
+def check_hanging(folder):
+    """What is written while a job hangs lasts until then."""
+    deadline = time.monotonic() + 60
+    waiting = set(range(RANKS)) - {MISSING}
+    while True:
+        before_ns = time.time_ns()
+        trace = json.loads(record(folder, '--format', 'chrome'))
+        if set(unended(trace)) == waiting:
+            break
+        assert time.monotonic() < deadline, trace
+        time.sleep(0.05)
+    for end_ns in unended(trace).values():
+        assert before_ns - 1000 <= end_ns <= time.time_ns(), (before_ns, end_ns)
+
+
+def check_text(folder):
+    """Says who waits for whom, and that one rank is in no call."""
+    lines = record(folder).splitlines()
+    assert f'the records of {RANKS} of {RANKS} ranks' in lines[0], lines
+    for rank, line in enumerate(lines[-RANKS:]):
+        assert line.split()[0] == str(rank), lines
+        said = re.search(
+            r'(in no call|in allreduce #\d+ \(float32, 1 element, sum\)) '
+            r"(?:of \S.*)?for (\d+\.\d) s, (last in barrier|waits for rank \d)",
+            line)
+        assert said and float(said[2]) < 300, line
+        is_missing = rank == MISSING
+        assert (said[1] == 'in no call') == is_missing, line
+        assert (said[3] == 'last in barrier') == is_missing, line
+        assert 'seen last' not in line, line
+    os.remove(os.path.join(folder, f'default.{MISSING}.hoopr'))
+    assert f'{MISSING} has no record here' in record(folder)
+
+
+def hanging_job(folder):
+    """Reads the records of a job that hangs, then ends it."""
+    environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
+    with subprocess.Popen(
+            [HOOPRUN, '-n', str(RANKS), PROGRAM, 'hangs'], text=True,
+            stdout=subprocess.PIPE, env=environment) as running:
+        try:
+            while 'pauses' not in (line := running.stdout.readline()):
+                assert line, 'the job has ended'
+            check_hanging(folder)
+            check_text(folder)
+        finally:
+            running.terminate()
+            running.communicate(timeout=60)
+
+
+def check_runs(root):
+    """A folder with records of two runs of a job, then of two jobs."""
+    folder = os.path.join(root, 'runs')
+    first = job(folder, 'good', RANKS)
+    assert len({rank['run'] for rank in first['ranks']}) == 1, first
+    second = job(folder, 'good', RANKS - 1)
+    done = hoopctl_record(folder)
+    assert [rank['rank'] for rank in second['ranks']] == [0, 1, 2], done
+    runs = {rank['run'] for rank in second['ranks']}
+    left_out = first['ranks'][-1]['run']
+    assert len(runs) == 1 and left_out not in runs, runs
+    assert f'run {left_out}' in done.stderr and 'rank 3 of 4' in done.stderr, done
+    assert not runs & set(re.findall(r'run (\w+),', done.stderr)), done
+    other = job(folder, 'good', 2, '--job', 'other')
+    assert [rank['job'] for rank in other['ranks']] == 2 * ['other'], other
+    done = hoopctl_record(folder)
+    assert done.returncode == 64 and '--job' in done.stderr, done
+    assert "job 'default'" in done.stderr and "job 'other'" in done.stderr, done
+    chosen = json.loads(record(folder, '--json', '--job', 'default'))
+    assert chosen == second
+    done = hoopctl_record(folder, '--job', 'third')
+    assert done.returncode == 1 and "job 'other'" in done.stderr, done
+    one = os.path.join(folder, 'other.1.hoopr')
+    done = hoopctl_record(folder, one, '--job', 'other')
+    assert done.returncode == 64 and 'rank 1 is given twice' in done.stderr, done
+
+
 def main():
     page = pathlib.Path(PAGE).read_text()
     schema = json.loads(re.search(r'```json\n(.*?)```', page, re.S)[1])
@@ -183,12 +285,15 @@ def main():
             for rank in ranks:
                 assert rank['communicators'][0]['ranks'] == list(range(RANKS))
                 check_calls(rank, ending)
+                check_alone(rank)
                 check_ending(rank, ending)
             check_trace(folder, ranks)
             said = analyze(folder)
             if said is not None:
                 check_analysis(said, ending)
                 n_analyzed += 1
+        hanging_job(os.path.join(root, 'hangs'))
+        check_runs(root)
     print(f"4 jobs, {n_analyzed} of them analysed by PyTorch, too")
 
 

@@ -1,5 +1,5 @@
 /* tests/integration/recorder/recorded.c - a job that ends as its argument says:
- * good, mismatch, missing or killed */
+ * good, mismatch, missing, killed, or not at all: hangs */
 
 #include <hoop/hoop.h>
 #include <signal.h>
@@ -29,6 +29,11 @@ end_make(const char *ending, uint32_t rank, hoop_comm_t *world)
         hoop_comm_set_timeout(world, TIMEOUT_MS);
     if (strcmp(ending, "killed") == 0 && rank == MISSING_RANK)
         raise(SIGKILL);
+    if (strcmp(ending, "hangs") == 0 && rank == MISSING_RANK) {
+        printf("rank %u: pauses\n", rank);
+        fflush(stdout);
+        pause();
+    }
     /* The others' time limit ends this wait, too. */
     if (strcmp(ending, "missing") == 0 && rank == MISSING_RANK)
         return hoop_recv(&value, 1, HOOP_FLOAT32, HOOP_ANY_SOURCE, 99, world,
@@ -36,6 +41,20 @@ end_make(const char *ending, uint32_t rank, hoop_comm_t *world)
     if (strcmp(ending, "good") == 0)
         return HOOP_OK;
     return hoop_allreduce(&value, &value, 1, HOOP_FLOAT32, HOOP_SUM, world);
+}
+
+/* Forms a communicator of this rank alone, and calls on it. */
+static enum hoop_status
+alone_call(uint32_t rank, hoop_comm_t *world)
+{
+    hoop_comm_t *alone = NULL;
+    float value = 1;
+    enum hoop_status status = hoop_comm_split(world, rank, 0, &alone);
+
+    if (status == HOOP_OK)
+        status =
+            hoop_allreduce(&value, &value, 1, HOOP_FLOAT32, HOOP_SUM, alone);
+    return status;
 }
 
 static enum hoop_status
@@ -62,6 +81,8 @@ calls_make(uint32_t rank, uint32_t size, hoop_comm_t *world)
         if (status == HOOP_OK)
             status = hoop_wait(op, HOOP_FOREVER);
     }
+    if (status == HOOP_OK)
+        status = alone_call(rank, world);
     return status == HOOP_OK ? hoop_barrier(world) : status;
 }
 

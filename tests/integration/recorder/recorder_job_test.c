@@ -10,6 +10,7 @@
 
 #include "hoop/recorder.h"
 
+#include "base/clock.h"
 #include "check.h"
 #include "pseudo_random.h"
 #include "ranks.h"
@@ -22,7 +23,12 @@ enum {
     VICTIM = 2,
     LATE_RANK = 3,
     CALLS_BEFORE_END = 20,
+    SIGNS_MS = 15000,
+    POLL_US = 20000,
 };
+
+/* More than a comparison of the clocks that a call made at its beginning. */
+static const uint64_t WAIT_SEEN_NS = 2500000000;
 
 enum call_kind {
     CALL_SUM,
@@ -347,6 +353,57 @@ failed_call_is_recorded_before_it_returns(void **state)
     assert_int_equal(ranks_run(&options), 0);
 }
 
+/* Returns when a rank is known to have lived after it made the call in which it
+ * is now; 0: it is in none. */
+static uint64_t
+record_seen_in_call_ns(uint32_t rank)
+{
+    hoop_recording_t *recording = record_read(rank);
+    size_t n_calls;
+    const struct hoop_recorded_call *calls =
+        hoop_recording_calls(recording, &n_calls);
+    const struct hoop_recorded_call *last = &calls[n_calls - 1];
+    const uint64_t seen_ns = hoop_recording_origin(recording)->seen_ns;
+    const bool is_in_call = n_calls > 0 && last->state < HOOP_RECORDED_DONE &&
+                            seen_ns > last->called_ns;
+    const uint64_t in_call_ns = is_in_call ? seen_ns - last->called_ns : 0;
+
+    hoop_recording_destroy(recording);
+    return in_call_ns;
+}
+
+/* One waits in a message, two in a collective. */
+static int
+body_of_waiting_rank(struct rank *rank)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(SIGNS_MS);
+    float value = 1;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == LATE_RANK) {
+        for (uint32_t i = 0; i < LATE_RANK; i++) {
+            while (record_seen_in_call_ns(i) < WAIT_SEEN_NS) {
+                RANK_CHECK(!clock_is_past(deadline_ns));
+                usleep(POLL_US);
+            }
+        }
+        RANK_CHECK(hoop_send(&value, 1, HOOP_FLOAT32, VICTIM, 0, rank->comm) ==
+                   HOOP_OK);
+    }
+    if (rank->rank == VICTIM)
+        RANK_CHECK(hoop_recv(&value, 1, HOOP_FLOAT32, LATE_RANK, 0, rank->comm,
+                             NULL) == HOOP_OK);
+    return hoop_allreduce(&value, &value, 1, HOOP_FLOAT32, HOOP_SUM,
+                          rank->comm) != HOOP_OK;
+}
+
+static void
+rank_that_waits_gives_signs_of_life(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(SIZE, body_of_waiting_rank), 0);
+}
+
 int
 main(void)
 {
@@ -359,6 +416,8 @@ main(void)
         cmocka_unit_test_setup_teardown(
             failed_call_is_recorded_before_it_returns, folder_open,
             folder_close),
+        cmocka_unit_test_setup_teardown(rank_that_waits_gives_signs_of_life,
+                                        folder_open, folder_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

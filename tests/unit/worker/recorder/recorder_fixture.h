@@ -39,6 +39,7 @@ recorder_fixture_open(struct recorder_fixture *fixture)
             .job = "job",
             .host = "host",
             .epoch = 7,
+            .run = 77,
             .rank = 3,
             .size = 8,
             .pid = 70,

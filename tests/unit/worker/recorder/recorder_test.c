@@ -149,6 +149,7 @@ recorder_records_all_that_a_call_is(void **state)
     assert_int_equal(origin->size, 8);
     assert_int_equal(origin->pid, 70);
     assert_int_equal(origin->epoch, 7);
+    assert_int_equal(origin->run, 77);
     assert_true(origin->is_closed);
     const struct hoop_recorded_call *read =
         hoop_recording_calls(recording, &n_calls);
@@ -244,6 +245,30 @@ calls_that_find_no_room_are_counted(void **state)
     hoop_recording_t *recording = fixture_read(&fixture);
     assert_int_equal(hoop_recording_origin(recording)->n_dropped, 1);
     hoop_recording_destroy(recording);
+    recorder_fixture_close(&fixture);
+}
+
+static void
+clocks_are_compared_once_in_a_second_of_waiting(void **state)
+{
+    const uint64_t begin_ns = 5;
+    const uint64_t next_ns = begin_ns + CLOCK_NS_PER_S;
+    struct recorder_fixture fixture;
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    const _Atomic uint64_t *n_moments =
+        &fixture.recorder->memory->header.calibration.n_moments;
+    const uint64_t n_before = *n_moments;
+
+    assert_int_equal(recorder_lives(fixture.recorder, begin_ns), next_ns);
+    assert_int_equal(*n_moments, n_before + 1);
+    assert_int_equal(recorder_lives(fixture.recorder, next_ns - 1), next_ns);
+    assert_int_equal(*n_moments, n_before + 1);
+    assert_int_equal(recorder_lives(fixture.recorder, next_ns),
+                     next_ns + CLOCK_NS_PER_S);
+    assert_int_equal(*n_moments, n_before + 2);
+    assert_int_equal(recorder_lives(NULL, next_ns), CLOCK_NEVER);
     recorder_fixture_close(&fixture);
 }
 
@@ -672,6 +697,7 @@ main(void)
         cmocka_unit_test(ring_that_wrapped_keeps_the_last_calls_in_order),
         cmocka_unit_test(call_that_hangs_is_not_written_over),
         cmocka_unit_test(calls_that_find_no_room_are_counted),
+        cmocka_unit_test(clocks_are_compared_once_in_a_second_of_waiting),
         cmocka_unit_test(longest_wait_is_kept_and_the_one_under_way_is_shown),
         cmocka_unit_test(threads_write_while_a_reader_reads_whole_records),
 #ifndef __SANITIZE_THREAD__
