@@ -29,6 +29,10 @@ struct rule {
     const char *advice;
 };
 
+#define LEAVE_NO_DEBUGGER                                                      \
+    "Leave no debugger attached: a process that is stopped for "               \
+    "HOOP_FAILURE_TIMEOUT is declared lost."
+
 static const struct rule rules[] = {
     {"missing", finding_missing_at_join,
      "The job waits for {detail} to join; {n} of {size} have come in {age}.",
@@ -92,11 +96,12 @@ static const struct rule rules[] = {
     {"computes", finding_computes,
      "{culprit} is in no call of hoop and computes{waits}.",
      "Look what it computes, and whether it has more to do than others: "
-     "py-spy dump --pid {pid}, or gdb -p {pid}, on {host}."},
+     "py-spy dump --pid {pid}, or gdb -p {pid} -batch -ex bt, on "
+     "{host}. " LEAVE_NO_DEBUGGER},
     {"never-calls", finding_never_calls,
      "{culprit} is in no call of hoop{detail}{waits}.",
-     "Look where its program waits: py-spy dump --pid {pid}, or gdb -p {pid}, "
-     "on {host}."},
+     "Look where its program waits: py-spy dump --pid {pid}, or gdb -p {pid} "
+     "-batch -ex bt, on {host}. " LEAVE_NO_DEBUGGER},
     {"slow-link", finding_slow_link,
      "Data move slowly between {culprit} and {other}: {detail}{waits}.",
      "Look at the network between {host} and {host2}, and whether others use "
