@@ -42,6 +42,10 @@ static const struct rule rules[] = {
      "The job is forming; {n} have come in {age}, and nobody is known to be "
      "missing.",
      ""},
+    {"ended-lost", finding_ended_after_stop,
+     "The job ended {age} ago, and {culprit} was lost first: {reason}.",
+     "Find out who stopped process {pid} on {host}: a signal, a debugger or a "
+     "batch system. What the others report follows from that."},
     {"ended-lost", finding_ended_after_loss,
      "The job ended {age} ago, and {culprit} was lost first: {reason}.",
      "Read the output of that process first; what the others report follows "
@@ -89,10 +93,14 @@ static const struct rule rules[] = {
      "it{waits}.",
      "Look at what {culprit} does instead: all members of a communicator must "
      "create it, in the same order."},
+    {"deadlock", finding_deadlock_of_communicators,
+     "Ranks wait for each other in different calls: {detail}.",
+     "Use the communicators in the same order on all ranks, or start the first "
+     "call without waiting for it; hoopctl groups lists their ranks."},
     {"deadlock", finding_deadlock,
      "Ranks wait for each other in different calls: {detail}.",
-     "Make all ranks call in the same order, or call the later ones "
-     "asynchronously."},
+     "Make the ranks call in an order in which each call finds its peers, or "
+     "start the first call without waiting for it."},
     {"computes", finding_computes,
      "{culprit} is in no call of hoop and computes{waits}.",
      "Look what it computes, and whether it has more to do than others: "
@@ -111,6 +119,10 @@ static const struct rule rules[] = {
     {"waits", finding_waits_for_any, "The job waits for {detail}{waits}.",
      "Look at the ranks that could end the wait: each rank says below what it "
      "is in."},
+    {"lost", finding_lost_by_stop, "{culprit} is lost: {reason}{waits}.",
+     "Find out who stopped process {pid} on {host}: a signal, a debugger or a "
+     "batch system. The others go on if they shrink the job, and end "
+     "otherwise."},
     {"lost", finding_lost, "{culprit} is lost: {reason}{waits}.",
      "Read the output of that process; the others go on if they shrink the "
      "job, and end otherwise."},
@@ -146,21 +158,20 @@ waits_describe(const struct finding *finding, char text[LIMIT_ERROR_TEXT])
 {
     const struct snapshot_rank *waiter = finding->waiter;
     char name[FINDING_NAME_MAX];
+    char communicator[FINDING_COMMUNICATOR_MAX];
     char others[48] = "";
 
     text[0] = '\0';
     if (!waiter)
         return;
     finding_rank_name(waiter, name);
+    finding_communicator_name(&waiter->call, communicator);
     if (finding->n_waiters > 1)
         snprintf(others, sizeof(others), " and %" PRIu32 " other%s",
                  finding->n_waiters - 1, finding->n_waiters > 2 ? "s" : "");
-    snprintf(text, LIMIT_ERROR_TEXT,
-             "; %s%s wait%s in %.180s%s%.60s%s for %.1f s", name, others,
-             others[0] ? "" : "s", waiter->call.text,
-             waiter->call.communicator[0] ? " of '" : "",
-             waiter->call.communicator, waiter->call.communicator[0] ? "'" : "",
-             (double)waiter->call.age_ms / 1000);
+    snprintf(text, LIMIT_ERROR_TEXT, "; %s%s wait%s in %.180s%s for %.1f s",
+             name, others, others[0] ? "" : "s", waiter->call.text,
+             communicator, (double)waiter->call.age_ms / 1000);
 }
 
 static bool

@@ -110,7 +110,8 @@ rank_fill_details(const struct activity_details *from,
     rank->failure_status = (enum hoop_status)from->failure_status;
     if (call->is_setup)
         return;
-    call->communicator_id = from->communicator_id;
+    call->communicator_id =
+        from->communicator_id > 0 ? from->communicator_id - 1 : 0;
     call->awaited_rank = from->awaited_rank;
     if (from->awaited_doing <= AWAITED_IN_NO_CALL)
         call->awaited_doing = (enum snapshot_doing)from->awaited_doing;
