@@ -165,6 +165,9 @@ processes_take_over(const struct job_snapshot *job, size_t from)
         /* A rank that has answered was not stopped when it did. */
         if (!is_own && (rank->has_answered || rank->process.state))
             continue;
+        /* A thread that waits in a call runs just to answer. */
+        if (is_own && rank->call.text[0] && seen->state == 'R')
+            continue;
         rank->process = (struct snapshot_process){
             .state = seen->state < 128 ? (char)seen->state : '\0',
             .where = seen->where,

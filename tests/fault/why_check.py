@@ -365,6 +365,8 @@ def check(programs, folder, name, record):
                    is_seen(job, seen[-1], kind, culprits, sentence))
         if seen[-1]['took_s'] > ANSWER_S:
             raise Wrong(f'{name}: hoopctl why took {seen[-1]["took_s"]:.1f} s')
+        if any(rank['call'] and rank['process'] == 'running' for rank in seen[-1]['ranks']):
+            raise Wrong(f'{name}: a rank that waits in a call is said to run')
         if name == 'deadlock':
             check_communicators(job, seen[-1])
     except Wrong as error:
