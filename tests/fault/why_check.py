@@ -141,7 +141,7 @@ class Job:
         shown = subprocess.run([self.hoopctl, '--json', 'why', 'train'], text=True,
                                env=environment_clean() | self.access, timeout=30,
                                stdout=subprocess.PIPE, check=False)
-        if shown.returncode not in (0, 1):
+        if shown.returncode not in (0, 1, 66):
             raise Wrong(f'hoopctl why exits with {shown.returncode}')
         # Before the first has joined, there is no such job.
         seen = json.loads(shown.stdout or '{"kind": "", "culprits": [], "verdict": ""}')
