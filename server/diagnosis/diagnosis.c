@@ -81,12 +81,12 @@ static const struct rule rules[] = {
      "Look at the network between {host2} and {host}: hoopctl doctor --peer "
      "tries both directions."},
     {"all-silent", finding_all_silent,
-     "No rank answers hoopd; the last sign of life of {culprit} came {sign} "
-     "ago: they have ended without a word, or hoopd is cut off from them.",
+     "No rank answers hoopd, which last heard of {culprit} {sign} ago: they "
+     "have ended without a word, or hoopd is cut off from them.",
      "Look whether their processes run, and at their output."},
     {"silent", finding_silent,
-     "{culprit} does not answer hoopd, and its last sign of life came {sign} "
-     "ago: it is frozen, or {host} is cut off{waits}.",
+     "{culprit} does not answer hoopd, which last heard of it {sign} ago: it "
+     "is frozen, or {host} is cut off{waits}.",
      "Look on {host} whether process {pid} runs."},
     {"half-joined", finding_half_joined,
      "A communicator is half joined: {detail} has not called to create "

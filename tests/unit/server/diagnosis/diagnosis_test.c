@@ -343,8 +343,8 @@ silent_rank_of_another_host_is_frozen_or_cut_off(void **state)
     recorded_load("stopped", &recorded);
     recorded.ranks[2].process.state = '\0';
     sentence_check(&recorded, "silent", 2,
-                   "Rank 2 (host:1002) does not answer hoopd, and its last "
-                   "sign of life came T s ago: it is frozen, or host is cut "
+                   "Rank 2 (host:1002) does not answer hoopd, which last "
+                   "heard of it T s ago: it is frozen, or host is cut "
                    "off" WAITS);
 }
 
@@ -359,8 +359,8 @@ job_in_which_nobody_answers_is_told(void **state)
         recorded.ranks[i].process.state = '\0';
     }
     sentence_check(&recorded, "all-silent", 0,
-                   "No rank answers hoopd; the last sign of life of rank 0 "
-                   "(host:1000) came T s ago: they have ended without a word, "
+                   "No rank answers hoopd, which last heard of rank 0 "
+                   "(host:1000) T s ago: they have ended without a word, "
                    "or hoopd is cut off from them.");
 }
 
