@@ -17,6 +17,7 @@ from programs import (Program, Wrong, await_true, check_main, environment_clean,
 MOVES = 'Nothing is stuck: no rank is in a call of hoop.\n'
 NO_JOB = 66
 USAGE = 64
+UNAVAILABLE = 69
 NAME = f'alone{os.getpid()}'
 
 
@@ -62,6 +63,9 @@ def check_hooprun(hoopctl, hooprun, member, folder):
     seen = asked(hoopctl, '-c', coordinator[1], '-j', NAME, 'why')
     expect('one of two', seen[0] == 0 and seen[1].startswith(MOVES), seen)
     end(first)
+    seen = asked(hoopctl, '-c', coordinator[1], '-j', NAME, '-t', '1', 'why')
+    expect('the job has ended', seen[0] == UNAVAILABLE
+           and 'if hooprun had started it, the job has ended' in seen[2], seen)
     end(second)
 
 

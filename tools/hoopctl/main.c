@@ -146,8 +146,12 @@ exit_code(const struct command *command, enum hoop_status status)
 static int
 failure_show(const struct command *command, enum hoop_status status)
 {
-    fprintf(stderr, "hoopctl: %s: %s\n", hoop_status_name(status),
-            hoop_error_text());
+    /* The coordinator of a job of hooprun is nobody's to start. */
+    const bool is_refused = strstr(hoop_error_text(), "start hoopd there");
+
+    fprintf(stderr, "hoopctl: %s: %s%s\n", hoop_status_name(status),
+            hoop_error_text(),
+            is_refused ? "; if hooprun had started it, the job has ended" : "");
     return exit_code(command, status);
 }
 
