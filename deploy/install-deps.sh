@@ -2,7 +2,8 @@
 # deploy/install-deps.sh - install what building and testing need (Debian 12)
 #
 # install-deps.sh       to build and test
-# install-deps.sh ci    also clang, nmap, ssh, a browser and what runs containers
+# install-deps.sh ci    also clang, nmap, ssh, promtool, a browser and what runs
+#                       containers
 set -eu
 packages='
   gcc
@@ -44,6 +45,7 @@ if [ "${1-}" = ci ]; then
   nmap
   podman
   podman-compose
+  prometheus
   buildah
   runc
   conmon

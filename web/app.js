@@ -1,6 +1,6 @@
 // app.js - the page: which view is shown, and what hoopd's events change in it
 
-import { byId, setHidden, setText } from './dom.js';
+import { byId, setClass, setHidden, setText } from './dom.js';
 import { Jobs } from './jobs.js';
 import { LogView } from './log.js';
 import { History, Log, clockTime, duration, jobOfHash, summaryOf } from './model.js';
@@ -21,6 +21,7 @@ let history = new History();
 let clockAhead = 0; // of hoopd's clock, in ms
 let boot = '';
 let isDue = false;
+let spoken = ''; // what tells the last verdict from others
 
 const hoopdNow = () => Date.now() + clockAhead;
 
@@ -47,14 +48,9 @@ function onEvent(name, data, id) {
   showSoon();
 }
 
-// The job has ended, or never was. What was last known of it stays.
+// There is no such job, or no longer. What was last known of it stays.
 function onJobError(error) {
-  const ended = jobs.find(watched);
-  const lost = ended?.lost > 0 ? `, ${ended.lost} lost` : '';
-  setText(byId('job-error'), ended?.state === 'ended'
-    ? `This job has ended: ${ended.left} of ${ended.size} left${lost}.`
-      + `${job ? ' Below is what was last known of its ranks.' : ''}`
-    : error);
+  setText(byId('job-error'), `${error}${job ? '. Below is what was last known of it.' : ''}`);
   setHidden(byId('job-error'), false);
 }
 
@@ -108,14 +104,25 @@ function show() {
   if (watched !== null) showJob();
 }
 
+// The times in a verdict grow. A screen reader hears only of another one.
+function showVerdict(from) {
+  const verdict = byId('job-verdict');
+  setText(verdict, from?.verdict ?? '');
+  setHidden(verdict, !from?.verdict);
+  setClass(verdict, from?.is_held_up ? 'verdict is-held-up' : 'verdict');
+  setText(byId('job-advice'), from?.advice ?? '');
+  setHidden(byId('job-advice'), !from?.advice);
+  const key = job ? `${job.name} ${job.kind} ${job.culprits}` : '';
+  if (job && key !== spoken) setText(byId('job-spoken'), job.verdict);
+  spoken = key;
+}
+
 function showJob() {
   setText(byId('job-title'), watched);
-  const verdict = job?.verdict ?? jobs.find(watched)?.verdict ?? '';
-  setText(byId('job-verdict'), verdict);
-  setHidden(byId('job-verdict'), !verdict);
+  showVerdict(job ?? jobs.find(watched));
   setText(byId('job-summary'), job ? summaryOf(job) : '');
   setHidden(byId('ranks-part'), !job || job.ranks.length === 0);
-  if (job) ranks.show(job.ranks);
+  if (job) ranks.show(job);
   setHidden(byId('timeline-part'), history.bars.size === 0);
   timeline.show(history);
 }

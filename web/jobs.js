@@ -49,6 +49,7 @@ export class Jobs {
     setText(cells.children[3], `${duration(this.now - job.since_ms)}`
       + `${job.state === 'ended' ? ' ago' : ''}`);
     setText(verdict.firstChild, job.verdict);
+    setClass(verdict.firstChild, job.is_held_up ? 'verdict is-held-up' : 'verdict');
     setHidden(verdict, !job.verdict);
   }
 

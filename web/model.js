@@ -2,8 +2,6 @@
 
 export const WINDOW_MS = 60000;
 const SAMPLE_GAP_MS = 3500;
-// While no call is older, nobody is behind: it is only where the sample fell.
-const BEHIND_MS = 1500;
 
 // label: of one rank; several: of more than one.
 export const STATES = {
@@ -37,37 +35,20 @@ export function ageOf(rank) {
   return rank.activity?.call ? rank.activity.age_ms : null;
 }
 
-function awaitedCounts(ranks) {
-  const counts = new Map();
-  for (const rank of ranks) {
-    const awaited = awaitedRank(rank.activity?.waits_for);
-    if (awaited !== null) counts.set(awaited, (counts.get(awaited) ?? 0) + 1);
-  }
-  return counts;
+// The ranks, the furthest behind first while something holds the job up: then
+// hoopd orders them as `hoopctl why` does. Otherwise a sample tells little, and
+// they stay in their places, the lost and silent first, and who has left last.
+export function inOrder(job) {
+  if (job.is_held_up && job.order.length === job.ranks.length)
+    return job.order.map((place) => job.ranks[place]);
+  const placeOf = (rank) => ({ lost: 0, silent: 0, left: 2 })[stateOf(rank)] ?? 1;
+  return [...job.ranks].sort((a, b) => placeOf(a) - placeOf(b) || a.rank - b.rank);
 }
 
-// The ranks, the furthest behind first.
-export function furthestBehindFirst(ranks) {
-  const counts = awaitedCounts(ranks);
-  const isStuck = ranks.some((rank) => ageOf(rank) >= BEHIND_MS);
-  const keyOf = (rank) => {
-    const state = stateOf(rank);
-    const isCalm = !isStuck && state !== 'silent' && state !== 'lost';
-    return isCalm && state !== 'left' ? [ORDER.length - 1, 0, 0, 0] : [
-      state === 'left' ? ORDER.length : ORDER.indexOf(state),
-      -(counts.get(rank.rank) ?? 0),
-      rank.activity?.number ?? 0,
-      -(ageOf(rank) ?? 0),
-    ];
-  };
-  const keyed = ranks.map((rank, index) => ({ rank, index, key: keyOf(rank) }));
-  keyed.sort((a, b) => {
-    for (let i = 0; i < a.key.length; i++) {
-      if (a.key[i] !== b.key[i]) return a.key[i] - b.key[i];
-    }
-    return (a.rank.rank ?? a.index) - (b.rank.rank ?? b.index);
-  });
-  return keyed.map((item) => item.rank);
+// What marks a rank that the verdict names; '': it does not.
+export function markOf(job, rank) {
+  if (rank.rank === null || !job.culprits.includes(rank.rank)) return '';
+  return job.culprits.length === 1 ? '! the cause' : '! a cause';
 }
 
 export const plural = (n, word, words = `${word}s`) => `${n} ${n === 1 ? word : words}`;
@@ -79,6 +60,7 @@ export function summaryOf(job) {
     return `Forming: ${plural(job.ranks.length, 'rank')} of ${job.size || '?'} `
       + `${job.ranks.length === 1 ? 'has' : 'have'} joined.${missing}`;
   }
+  if (job.ranks.length === 0) return '';
   const counts = new Map();
   for (const rank of job.ranks) {
     const state = stateOf(rank);

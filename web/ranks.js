@@ -1,7 +1,7 @@
-// ranks.js - the ranks of a job as a table, the furthest behind first
+// ranks.js - the ranks of a job as a table, those that hold it up first
 
-import { List, byId, element, row, setClass, setText } from './dom.js';
-import { STATES, ageOf, awaitedRank, duration, furthestBehindFirst, stateOf } from './model.js';
+import { List, byId, element, row, setClass, setHidden, setText } from './dom.js';
+import { STATES, ageOf, awaitedRank, duration, inOrder, markOf, stateOf } from './model.js';
 
 const COLUMNS = ['Rank', 'State', 'Call', 'For', 'Waits for, or why', 'Process'];
 
@@ -28,6 +28,7 @@ export class Ranks {
 
   create() {
     const node = row(COLUMNS, 'Rank');
+    node.children[0].append(element('span'), element('span', 'mark'));
     node.children[1].append(element('span'));
     node.children[4].append(element('b'), element('span', 'why'));
     return node;
@@ -37,7 +38,11 @@ export class Ranks {
     const state = stateOf(rank);
     const age = ageOf(rank);
     const awaited = awaitedRank(rank.activity?.waits_for);
-    setText(node.children[0], rank.rank === null ? '?' : `${rank.rank}`);
+    const [number, mark] = node.children[0].children;
+    const text = markOf(this.job, rank);
+    setText(number, rank.rank === null ? '?' : `${rank.rank}`);
+    setText(mark, text);
+    setHidden(mark, !text);
     const chip = node.children[1].firstChild;
     setText(chip, `${STATES[state].sign} ${STATES[state].label}`);
     setClass(chip, `chip state-${state}`);
@@ -49,7 +54,8 @@ export class Ranks {
     setText(node.children[5], `${rank.host}:${rank.pid}`);
   }
 
-  show(ranks) {
-    this.list.show(furthestBehindFirst(ranks));
+  show(job) {
+    this.job = job;
+    this.list.show(inOrder(job));
   }
 }

@@ -42,7 +42,7 @@ empty_body_descriptor(void)
          join_reply, "become a member; answered when the world has formed",    \
          CLUSTER_JOIN)                                                         \
     CORE(METHOD_RENDEZVOUS_LEAVE, "hoop.v1.Rendezvous/Leave", METHOD_CHANGES,  \
-         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, member_request,           \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, leave_request,            \
          empty_body, "leave the job in good order", CLUSTER_LEAVE)             \
     CORE(METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,  \
          METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, renew_request,            \

@@ -138,6 +138,19 @@ struct hoop_control_rank {
     /* Of the job, when it was lost by its own word, hoop_abort(): who was first has
      * the least. Else 0, as of an earlier coordinator. */
     uint64_t given_up_revision;
+    /* What it has done, of hoop_control_totals() alone; else NULL, as of an earlier
+     * coordinator. */
+    const struct hoop_control_rank_totals *totals;
+};
+
+/* What a rank has done since it joined, as it told with the last renewal of its
+ * lease; zeros: it has told nothing. */
+struct hoop_control_rank_totals {
+    uint64_t calls; /* that ended well */
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t wait_us;  /* how long its calls waited for other ranks */
+    uint64_t failures; /* calls that failed */
 };
 
 /* What a rank is in: the call that has waited for longest. Texts are never NULL. */
@@ -177,6 +190,11 @@ hoop_control_ranks(hoop_control_t *control,
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_activities(hoop_control_t *control,
                         const struct hoop_control_roster **out_roster);
+
+/* The same, and what each rank has done, which asks no rank. Handle: as above. */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_totals(hoop_control_t *control,
+                    const struct hoop_control_roster **out_roster);
 
 /* What is known of a rank beyond its call, put together from what all say. Texts
  * are never NULL. */

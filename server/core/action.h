@@ -75,6 +75,7 @@ struct cluster_member {
                               declared its own failure; 0: it did not */
     uint64_t lost_revision;     /* revision of the change in which the member
                               was lost; 0: it is not */
+    const struct rank_totals *totals; /* what it has told to have done */
 };
 
 /*
@@ -259,6 +260,7 @@ struct cluster_job_detail {
     const char *missing; /* see core/status_query.h */
     const char *hosts;
     const struct cluster_member_activity *activities; /* [n_members], or NULL */
+    bool has_totals; /* those of the members were requested */
 };
 
 /* Which members a waiting call is waiting for. */

@@ -319,11 +319,11 @@ changes_answer_watches(struct cluster *cluster, struct job *job)
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
     if (job->world.n_changes_answered == job->world.n_changes &&
-        job->asked == job->suspicion.number &&
+        job->suspicion.announced == job->suspicion.number &&
         job->announced_activity_query == job_pending_query_number(job))
         return;
     job->world.n_changes_answered = job->world.n_changes;
-    job->asked = job->suspicion.number;
+    job->suspicion.announced = job->suspicion.number;
     job->announced_activity_query = job_pending_query_number(job);
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);

@@ -182,6 +182,7 @@ job_end_and_retire(struct cluster *cluster, struct job *job)
     store_remove_timers(cluster, job);
     journal_erase_job(cluster, job);
     job_set_state(job, CLUSTER_JOB_ENDED);
+    job_metrics_end(job->metrics, cluster->now_ns);
     HASH_DEL(cluster->jobs, job);
     cluster->counters.jobs -= job->root == NULL;
     if (job->root) {
@@ -264,6 +265,7 @@ cluster_destroy(struct cluster *cluster)
         return;
     waiters_free_all(cluster);
     jobs_destroy(cluster);
+    job_metrics_table_deinit(&cluster->job_metrics);
     ended_jobs_deinit(&cluster->ended_jobs);
     timer_heap_deinit(&cluster->timer_heap);
     action_list_deinit(&cluster->action_list);
@@ -619,4 +621,12 @@ const struct cluster_counters *
 cluster_counters(const struct cluster *cluster)
 {
     return &cluster->counters;
+}
+
+struct job_metrics_row *
+cluster_job_metrics(const struct cluster *cluster,
+                    uint64_t now_ns,
+                    size_t *out_n_rows)
+{
+    return job_metrics_rows(&cluster->job_metrics, now_ns, out_n_rows);
 }

@@ -139,4 +139,11 @@ cluster_next_deadline_ns(const struct cluster *cluster);
 const struct cluster_counters *
 cluster_counters(const struct cluster *cluster);
 
+/* Return what the ranks of all jobs have done, by host (core/job_metrics.h).
+ * The caller frees it; NULL: nothing, or no memory. */
+struct job_metrics_row *
+cluster_job_metrics(const struct cluster *cluster,
+                    uint64_t now_ns,
+                    size_t *out_n_rows);
+
 #endif

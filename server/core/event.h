@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rank_totals.h"
 #include "base/role.h"
 
 /* The protocol version of workers. A join with another version is refused. */
@@ -181,6 +182,13 @@ struct cluster_member_renewal {
                                 follow */
     uint64_t activity_query; /* number of the answered query; 0: none */
     struct cluster_member_activity activity;
+    struct rank_totals totals; /* since its join; all 0: not told */
+};
+
+/* A member leaves. */
+struct cluster_member_leave {
+    struct cluster_member_id member;
+    struct rank_totals totals; /* as in a renewal */
 };
 
 /* A member reports that another one is lost, or that it does not hear it. The
@@ -304,6 +312,7 @@ enum cluster_job_view {
     CLUSTER_VIEW_BRIEF,    /* without members */
     CLUSTER_VIEW_ACTIVITY, /* also which call each member is in; may be
                               parked */
+    CLUSTER_VIEW_TOTALS,   /* also what each member has done */
 };
 
 struct cluster_event {
@@ -321,6 +330,7 @@ struct cluster_event {
     union {
         struct cluster_join join;
         struct cluster_member_id member;
+        struct cluster_member_leave leave;
         struct cluster_member_renewal renewal;
         struct cluster_failure_report report;
         struct cluster_change_watch watch;

@@ -316,6 +316,7 @@ members_activate(struct cluster *cluster, struct job *job)
         struct member *member = job->world.ranks[rank];
 
         member_set_state(member, CLUSTER_MEMBER_ACTIVE);
+        job_metrics_set_state(member->worker, CLUSTER_MEMBER_ACTIVE);
         member->renewed_ns = cluster->now_ns;
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + lease_ns);

@@ -23,6 +23,7 @@
 #include "core/event.h"
 #include "core/forming.h"
 #include "core/group.h"
+#include "core/job_metrics.h"
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
@@ -71,6 +72,7 @@ struct cluster {
     struct group_list retired_groups; /* groups to be freed in the next step,
                                          for the same reason */
     struct ended_jobs ended_jobs;
+    struct job_metrics_table job_metrics;
     struct action_list action_list;
     struct cluster_counters counters;
 };
@@ -140,6 +142,8 @@ struct job {
     uint32_t n_workers;      /* workers that join or are active */
     uint32_t n_workers_left; /* workers that have ended since the job began */
     uint32_t n_workers_lost;
+    struct job_metrics *metrics; /* jobs without a root: what its ranks have
+                                    done; NULL: none has come */
     struct token token;
     enum cluster_job_state state; /* changed only by job_set_state() */
     uint64_t job_created_ns;
@@ -159,8 +163,6 @@ struct job {
     struct job_world world;
 
     struct suspicion suspicion;
-    uint64_t asked; /* number of the last question that parked watches were
-                       told */
     struct activities activities;
     uint64_t
         announced_activity_query; /* number of the last query that parked watches

@@ -363,7 +363,7 @@ waiters_of_client(const struct cluster *cluster, uint64_t client)
 /* A worker of a job, with its memberships in one or more worlds. */
 
 static struct worker *
-worker_find_or_create(struct job *root, uint64_t id)
+worker_find_or_create(struct job *root, uint64_t id, const char *host)
 {
     struct worker *worker = NULL;
 
@@ -373,6 +373,7 @@ worker_find_or_create(struct job *root, uint64_t id)
     worker = memory_alloc_charged(&root->memory, 1, sizeof(*worker));
     worker->id = id;
     worker->root = root;
+    worker->metrics_host = job_metrics_host(root->metrics, host);
     LIST_INIT(&worker->memberships);
     HASH_ADD(hh, root->workers, id, sizeof(worker->id), worker);
     job_recount_table_bytes(root);
@@ -389,10 +390,17 @@ member_is_living(const struct member *member)
 void
 worker_add_member(struct cluster *cluster, struct member *member, uint64_t id)
 {
-    struct worker *worker = worker_find_or_create(job_root(member->job), id);
+    struct job *root = job_root(member->job);
+
+    if (!root->metrics)
+        root->metrics = job_metrics_begin(&cluster->job_metrics, root->name,
+                                          cluster->now_ns);
+    struct worker *worker = worker_find_or_create(root, id, member->host);
 
     member->worker = worker;
     LIST_INSERT_HEAD(&worker->memberships, member, membership);
+    if (worker->n_living_memberships == 0)
+        job_metrics_set_state(worker, member->state);
     if (!member_is_living(member))
         return;
     if (worker->n_living_memberships == 0) {
@@ -413,6 +421,10 @@ worker_end_member(struct cluster *cluster, struct member *member)
     worker->n_living_memberships--;
     if (worker->n_living_memberships > 0)
         return false;
+    if (worker->last_end_state == CLUSTER_MEMBER_JOINING)
+        job_metrics_forget(worker);
+    else
+        job_metrics_set_state(worker, worker->last_end_state);
     root->n_workers--;
     cluster->counters.members--;
     root->n_workers_left += worker->last_end_state == CLUSTER_MEMBER_LEFT;
@@ -654,6 +666,7 @@ member_public_view(const struct member *member, uint64_t now_ns)
         .reason = member->reason ? member->reason : "",
         .given_up_revision =
             member->has_reported_own_failure ? member->lost_revision : 0,
+        .totals = &member->totals,
         .lost_revision = member->lost_revision,
     };
 }

@@ -189,6 +189,8 @@ struct member {
     uint8_t
         n_grace_parts_passed; /* parts of the grace period without a sign of life, over
                     all recoveries; see lease_check.h */
+    struct rank_totals totals;  /* the largest that it has told */
+    bool is_awaited_by_metrics; /* see core/job_metrics.h */
     const char *host;
     const char *host_id;
     const char *address;
@@ -280,6 +282,9 @@ struct worker {
     enum cluster_member_state
         last_end_state; /* end state of the last active membership that ended;
                       JOINING: none has ended */
+    uint32_t metrics_host; /* index in root->metrics->hosts */
+    bool is_counted;       /* there, in counted_state */
+    enum cluster_member_state counted_state;
     struct worker_memberships memberships; /* newest first */
     UT_hash_handle hh;                     /* in root->workers, by id */
 };

@@ -68,6 +68,7 @@ membership_renew(struct cluster *cluster,
     timer_heap_set(&cluster->timer_heap, &member->lease,
                    cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
     cluster->counters.renewals++;
+    job_metrics_count(member, &event->renewal.totals);
     lease_reply_add(cluster, job, event);
     if (event->renewal.question > 0)
         suspicion_add_answer(cluster, member, &event->renewal);
@@ -86,6 +87,7 @@ member_set_ended(struct cluster *cluster,
     struct job *job = member->job;
 
     member_set_state(member, state);
+    job_metrics_await_no_more(member);
     timer_heap_remove(&cluster->timer_heap, &member->lease);
     job->n_members--;
     if (state == CLUSTER_MEMBER_LOST)
@@ -186,14 +188,15 @@ membership_leave(struct cluster *cluster,
 {
     struct member *member = NULL;
     enum hoop_status status =
-        job_find_member_by_id(job, &event->member, &member);
+        job_find_member_by_id(job, &event->leave.member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (member->state != CLUSTER_MEMBER_LEFT) {
-        status = job_find_active_member(job, &event->member, &member);
+        status = job_find_active_member(job, &event->leave.member, &member);
         if (status != HOOP_OK)
             return error_pass(status);
+        job_metrics_count(member, &event->leave.totals);
 
         const struct cluster_log_notice notice =
             member_log_notice(member, CLUSTER_NOTICE_LEFT);

@@ -66,6 +66,8 @@ recovered_member_add(struct cluster *cluster,
     job->n_left += state == CLUSTER_MEMBER_LEFT;
     job->n_lost += state == CLUSTER_MEMBER_LOST;
     worker_add_member(cluster, member, worker);
+    if (state == CLUSTER_MEMBER_ACTIVE)
+        job_metrics_await(member);
 }
 
 static enum hoop_status

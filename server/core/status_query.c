@@ -668,6 +668,7 @@ status_query_fill_reply(struct cluster *cluster,
         .n_waiters = present->n_waiters,
         .missing = "",
         .hosts = "",
+        .has_totals = view == CLUSTER_VIEW_TOTALS,
     };
     if (present->state == CLUSTER_JOB_FORMING)
         job_detail_fill_forming(cluster, present, &reply->job);

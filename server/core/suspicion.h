@@ -34,6 +34,8 @@ struct suspicion_rank_state;
 struct suspicion {
     struct timer_entry entry;
     uint64_t number;          /* number of the open question; 0: none */
+    uint64_t announced;       /* number of the last question that parked
+                                 watches were told */
     uint64_t query_opened_ns; /* when it was opened */
     uint64_t
         decision_deadline_ns; /* when to decide at the latest; UINT64_MAX: no

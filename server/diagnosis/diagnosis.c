@@ -309,6 +309,18 @@ rank_group(const struct ordering *ordering, const struct snapshot_rank *rank)
     return rank->call.text[0] ? 4 : 3;
 }
 
+/* Ranks that have waited about equally long answer at slightly different
+ * moments; whoever looks each second sees them in the same places. */
+static unsigned
+age_scale(uint64_t age_ms)
+{
+    unsigned scale = 0;
+
+    while (age_ms >>= 1)
+        scale++;
+    return scale;
+}
+
 static int
 rank_compare(const void *left, const void *right, void *owner)
 {
@@ -324,8 +336,11 @@ rank_compare(const void *left, const void *right, void *owner)
         return group < other_group ? -1 : 1;
     if (rank->call.number != other->call.number)
         return rank->call.number < other->call.number ? -1 : 1;
-    if (rank->call.age_ms != other->call.age_ms)
-        return rank->call.age_ms > other->call.age_ms ? -1 : 1;
+    const unsigned scale = age_scale(rank->call.age_ms);
+    const unsigned other_scale = age_scale(other->call.age_ms);
+
+    if (scale != other_scale)
+        return scale > other_scale ? -1 : 1;
     return at < at_other ? -1 : at > at_other;
 }
 

@@ -65,11 +65,12 @@ join_request_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-member_request_to_event(const void *body, struct cluster_event *event)
+leave_request_to_event(const void *body, struct cluster_event *event)
 {
-    const struct member_request *request = body;
+    const struct leave_request *request = body;
 
-    event->member = member_id(request);
+    event->leave = (struct cluster_member_leave){member_id(&request->member),
+                                                 request->totals};
 }
 
 static void
@@ -91,6 +92,7 @@ renew_request_to_event(const void *body, struct cluster_event *event)
                      .n_calls = request->activity.n_calls,
                      .details = request->activity.details.bytes,
                      .n_details = request->activity.details.n_bytes},
+        .totals = request->totals,
     };
 }
 
@@ -285,6 +287,8 @@ job_request_to_event(const void *body, struct cluster_event *event)
         request->is_brief ? CLUSTER_VIEW_BRIEF : CLUSTER_VIEW_WITH_MEMBERS;
     if (request->asks && !request->is_brief)
         event->view = CLUSTER_VIEW_ACTIVITY;
+    else if (request->totals && !request->is_brief)
+        event->view = CLUSTER_VIEW_TOTALS;
 }
 
 /* A request without arguments. */

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/escape.h"
 #include "core/event.h"
+#include "service/page_verdicts.h"
+#include "service/why.h"
 
 struct json_text {
     char *bytes;
@@ -67,13 +70,40 @@ wall_ms(const struct job_json_context *context, uint64_t ns)
 }
 
 /* Write one sentence that says who holds the job up, and why; "": none is
- * known, and the page shows none. job is NULL in the list of jobs. This is the
- * only place where the page's verdict comes from. */
+ * known, and the page shows none. */
 static void
-verdict_write(FILE *out, const struct cluster_job_detail *job)
+verdict_write(FILE *out, bool is_held_up, const char *sentence)
 {
-    (void)job;
-    text_field_write(out, "verdict", "");
+    fprintf(out, ",\"is_held_up\":%s", is_held_up ? "true" : "false");
+    text_field_write(out, "verdict", sentence);
+}
+
+static void
+numbers_write(FILE *out, const char *name, const uint32_t *items, size_t n)
+{
+    fprintf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s%" PRIu32, i > 0 ? "," : "", items[i]);
+    fputc(']', out);
+}
+
+/* Write the verdict on a job as `hoopctl why` gives it: also what to look at
+ * next, the ranks that hold the job up, and the places of all in "ranks", the
+ * furthest behind first. Without memory, there is none. */
+static void
+explanation_write(FILE *out, const struct cluster_job_detail *job)
+{
+    CLEANUP(free) uint32_t *order = calloc(job->n_members + 1, sizeof(*order));
+    struct verdict verdict = {.kind = ""};
+    size_t n_order = job->n_members;
+
+    if (!order || why_explain(job, &verdict, order) != HOOP_OK)
+        n_order = 0;
+    verdict_write(out, verdict.is_held_up, verdict.sentence);
+    text_field_write(out, "kind", verdict.kind);
+    text_field_write(out, "advice", verdict.advice);
+    numbers_write(out, "culprits", verdict.culprits, verdict.n_culprits);
+    numbers_write(out, "order", order, n_order);
 }
 
 /* Write a job without the brace that ends it. */
@@ -96,6 +126,7 @@ job_summary_write(FILE *out,
 
 char *
 jobs_json(const struct cluster_jobs *jobs,
+          const struct page_verdicts *verdicts,
           const struct job_json_context *context)
 {
     struct json_text json;
@@ -110,8 +141,12 @@ jobs_json(const struct cluster_jobs *jobs,
     for (size_t i = 0; i < jobs->n_items; i++) {
         if (i > 0)
             fputc(',', json.out);
+        const struct page_verdict *verdict =
+            page_verdicts_find(verdicts, &jobs->items[i], context->now_ns);
+
         job_summary_write(json.out, &jobs->items[i], context);
-        verdict_write(json.out, NULL);
+        verdict_write(json.out, verdict && verdict->is_held_up,
+                      verdict ? verdict->sentence : "");
         fputc('}', json.out);
     }
     fputs("]}", json.out);
@@ -172,7 +207,7 @@ job_json(const struct cluster_job_detail *job,
     if (!json_open(&json))
         return NULL;
     job_summary_write(json.out, &job->line, context);
-    verdict_write(json.out, job);
+    explanation_write(json.out, job);
     number_field_write(json.out, "clock_ms", wall_ms(context, context->now_ns));
     number_field_write(json.out, "size_min", job->size_min);
     text_field_write(json.out, "missing", job->missing);

@@ -2,7 +2,7 @@
  * service/job_json.h - jobs, ranks and notices as JSON, for the page
  *
  * Each text is one line, and equal as long as what it shows is: of a job it
- * tells since when, not for how long.
+ * tells since when, not for how long; only its verdict tells both.
  */
 
 #ifndef SERVICE_JOB_JSON_H
@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "core/action.h"
+
+struct page_verdicts;
 
 struct job_json_context {
     const char *version;     /* of the coordinator */
@@ -23,6 +25,7 @@ struct job_json_context {
 /* The caller frees the text; NULL: no memory. */
 char *
 jobs_json(const struct cluster_jobs *jobs,
+          const struct page_verdicts *verdicts,
           const struct job_json_context *context);
 char *
 job_json(const struct cluster_job_detail *job,

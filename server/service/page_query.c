@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "service/why.h"
 
 /* The connections of clients have lesser numbers. */
 static const uint64_t PAGE_CLIENT = UINT64_MAX;
@@ -68,7 +69,7 @@ page_query_event(const struct page_query *query,
                  uint64_t now_ns)
 {
     return (struct cluster_event){
-        .kind = query->job[0] ? CLUSTER_JOB : CLUSTER_JOBS,
+        .kind = query->job[0] ? CLUSTER_WHY : CLUSTER_JOBS,
         .now_ns = now_ns,
         .ticket = (uint64_t)(uintptr_t)query,
         .client = PAGE_CLIENT,
@@ -76,17 +77,31 @@ page_query_event(const struct page_query *query,
         .job = query->job,
         .token = token,
         .role = ROLE_OPERATOR,
-        .view = CLUSTER_VIEW_ACTIVITY,
     };
+}
+
+void
+page_query_take_reply(const struct cluster_reply *reply,
+                      uint64_t now_ns,
+                      struct page_verdicts *verdicts)
+{
+    struct verdict verdict = {0};
+
+    if (reply->kind == CLUSTER_REPLY_JOBS)
+        page_verdicts_list(verdicts, &reply->jobs, now_ns);
+    else if (reply->kind == CLUSTER_REPLY_WHY &&
+             why_explain(&reply->job, &verdict, NULL) == HOOP_OK)
+        page_verdicts_keep(verdicts, &reply->job.line, &verdict, now_ns);
 }
 
 char *
 page_query_json(const struct cluster_reply *reply,
+                const struct page_verdicts *verdicts,
                 const struct job_json_context *context)
 {
     if (reply->kind == CLUSTER_REPLY_JOBS)
-        return jobs_json(&reply->jobs, context);
-    if (reply->kind == CLUSTER_REPLY_JOB)
+        return jobs_json(&reply->jobs, verdicts, context);
+    if (reply->kind == CLUSTER_REPLY_WHY)
         return job_json(&reply->job, context);
     return error_json(reply->text);
 }

@@ -16,13 +16,18 @@
 #include "core/action.h"
 #include "core/event.h"
 #include "service/job_json.h"
+#include "service/page_verdicts.h"
 
 enum {
-    /* One for each connection that may wait, and one for the list of jobs. */
-    PAGE_QUERIES_MAX = LIMIT_HTTP_CONNECTIONS + 1,
+    /* One for each connection that may wait, one for the list of jobs, and those
+     * for the verdicts in it, of two seconds. */
+    PAGE_QUERIES_MAX = LIMIT_HTTP_CONNECTIONS + 1 + 2 * PAGE_VERDICT_TURNS,
     /* Longer than the core makes anybody wait. */
     PAGE_QUERY_TIMEOUT_MS = 2000,
 };
+
+/* Number of a query whose answer is only kept as the verdict on a job. */
+static const uint64_t PAGE_QUERY_FOR_VERDICT = 0;
 
 struct page_query {
     void *owner; /* passed to the post; set once */
@@ -61,9 +66,17 @@ page_query_event(const struct page_query *query,
                  const char *token,
                  uint64_t now_ns);
 
+/* Keep what the reply to a query tells of verdicts, and of jobs to ask for
+ * them. */
+void
+page_query_take_reply(const struct cluster_reply *reply,
+                      uint64_t now_ns,
+                      struct page_verdicts *verdicts);
+
 /* The caller frees the text; NULL: no memory. */
 char *
 page_query_json(const struct cluster_reply *reply,
+                const struct page_verdicts *verdicts,
                 const struct job_json_context *context);
 
 #endif

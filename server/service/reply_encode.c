@@ -385,6 +385,7 @@ encoded_job_deinit(struct encoded_job *job)
 {
     free(job->members);
     free(job->activities);
+    free(job->totals);
 }
 
 enum hoop_status
@@ -407,14 +408,19 @@ encoded_job_init(const struct cluster_job_detail *from,
         .activities =
             reply_list_allocate(from->activities ? from->n_members : 0,
                                 sizeof(struct rank_activity)),
+        .totals = reply_list_allocate(from->has_totals ? from->n_members : 0,
+                                      sizeof(struct rank_totals)),
     };
     struct job_member *members = job.members;
     struct rank_activity *activities = job.activities;
+    struct rank_totals *totals = job.totals;
 
-    if (!members || !activities) {
+    if (!members || !activities || !totals) {
         encoded_job_deinit(&job);
         return no_memory_raise();
     }
+    for (size_t i = 0; from->has_totals && i < from->n_members; i++)
+        totals[i] = *from->members[i].totals;
     for (size_t i = 0; i < from->n_members; i++)
         job_member_copy(&from->members[i], &members[i]);
     for (size_t i = 0; from->activities && i < from->n_members; i++)
@@ -424,6 +430,7 @@ encoded_job_init(const struct cluster_job_detail *from,
     text_copy_truncated(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
     reply.activities = from->activities ? activities : NULL;
+    reply.totals = from->has_totals ? totals : NULL;
     job.reply = reply;
     *out_job = job;
     return HOOP_OK;

@@ -35,8 +35,9 @@ encoded_roster_deinit_at(struct encoded_roster *roster)
 /* The body that describes a job. Its activities have no details. */
 struct encoded_job {
     struct job_reply reply;
-    struct job_member *members; /* owned, as the next */
+    struct job_member *members; /* owned, as the next two */
     struct rank_activity *activities;
+    struct rank_totals *totals;
 };
 
 /* Handle: HOOP_E_EXHAUSTED (no memory). */

@@ -8,6 +8,7 @@
 #include "service/service.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "service/archive.h"
 #include "service/decoded_request.h"
 #include "service/job_json.h"
+#include "service/job_metrics_write.h"
 #include "service/metrics.h"
 #include "service/page_query.h"
 #include "service/reply_encode.h"
@@ -87,8 +89,9 @@ struct service {
     struct loop *loop;
     struct loop_timer *timer;
     struct rpc_server *server;
-    struct cluster *cluster;
-    struct storage *storage; /* NULL: nothing is stored */
+    struct cluster *cluster;      /* stepped under the lock */
+    pthread_mutex_t cluster_lock; /* for the thread that writes metrics */
+    struct storage *storage;      /* NULL: nothing is stored */
     struct metrics *metrics;
     struct notices notices;
     const char *version;
@@ -100,6 +103,7 @@ struct service {
     service_news_fn *on_news;
     void *page_owner;
     struct page_queries page_queries;
+    struct page_verdicts page_verdicts;
     atomic_bool is_draining;
     atomic_bool is_replaced_by_other_hoopd;
     /* Counters of the cluster, for other threads. */
@@ -217,6 +221,18 @@ page_context(const struct service *service)
     };
 }
 
+/* Whoever looks at the list of jobs also asks some of them why they stand
+ * still. */
+static void
+page_verdicts_query(struct service *service, uint64_t now_ns)
+{
+    const char *job = NULL;
+
+    while ((job = page_verdicts_take_turn(&service->page_verdicts, now_ns)) &&
+           service_query(service, PAGE_QUERY_FOR_VERDICT, job))
+        ;
+}
+
 static void
 page_query_answer(struct service *service,
                   struct page_query *query,
@@ -226,8 +242,13 @@ page_query_answer(struct service *service,
     const uint64_t number = query->number;
 
     page_query_end(&service->page_queries, query);
-    service->on_answer(service->page_owner, number, reply->status,
-                       page_query_json(reply, &context));
+    page_query_take_reply(reply, context.now_ns, &service->page_verdicts);
+    if (reply->kind == CLUSTER_REPLY_JOBS)
+        page_verdicts_query(service, context.now_ns);
+    if (number != PAGE_QUERY_FOR_VERDICT)
+        service->on_answer(
+            service->page_owner, number, reply->status,
+            page_query_json(reply, &service->page_verdicts, &context));
 }
 
 static void
@@ -304,8 +325,10 @@ service_step_event(struct service *service, const struct cluster_event *event)
     if (service->current)
         snprintf(peer, sizeof(peer), "%s", rpc_request_peer(service->current));
 
+    pthread_mutex_lock(&service->cluster_lock);
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
+    pthread_mutex_unlock(&service->cluster_lock);
     /* A connection that must prove a token has done so already; without a
      * token, the core's acceptance counts as proof. */
     if (service->current && actions.role != ROLE_ANYBODY)
@@ -659,6 +682,7 @@ service_create(const struct service_options *options,
     atomic_init(&service->is_replaced_by_other_hoopd, false);
     atomic_init(&service->n_members, 0);
     atomic_init(&service->n_joins, 0);
+    pthread_mutex_init(&service->cluster_lock, NULL);
 
     const enum hoop_status status = service_parts_create(service, options);
     if (status != HOOP_OK)
@@ -678,9 +702,11 @@ service_destroy(struct service *service)
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
     page_queries_deinit(&service->page_queries);
+    page_verdicts_deinit(&service->page_verdicts);
     metrics_destroy(service->metrics);
     encoded_roster_deinit(&service->roster);
     explicit_bzero(&service->token, sizeof(service->token));
+    pthread_mutex_destroy(&service->cluster_lock);
     free(service);
 }
 
@@ -737,5 +763,13 @@ service_get_member_counts(const struct service *service,
 void
 service_write_metrics(struct service *service, FILE *out)
 {
+    size_t n_rows = 0;
+
     metrics_write(service->metrics, out);
+    pthread_mutex_lock(&service->cluster_lock);
+    CLEANUP(free)
+    struct job_metrics_row *rows =
+        cluster_job_metrics(service->cluster, clock_now_ns(), &n_rows);
+    pthread_mutex_unlock(&service->cluster_lock);
+    job_metrics_write(rows, n_rows, out);
 }

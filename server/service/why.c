@@ -254,7 +254,9 @@ job_snapshot_init(const struct cluster_job_detail *from,
 }
 
 enum hoop_status
-why_explain(const struct cluster_job_detail *job, struct verdict *out_verdict)
+why_explain(const struct cluster_job_detail *job,
+            struct verdict *out_verdict,
+            uint32_t *out_order)
 {
     CLEANUP(job_snapshot_deinit) struct job_snapshot seen = {0};
     const enum hoop_status status = job_snapshot_init(job, &seen);
@@ -262,6 +264,8 @@ why_explain(const struct cluster_job_detail *job, struct verdict *out_verdict)
     if (status != HOOP_OK)
         return error_pass(status);
     diagnosis_make(&seen.snapshot, out_verdict);
+    if (out_order)
+        diagnosis_order(&seen.snapshot, out_verdict, out_order);
     return HOOP_OK;
 }
 

@@ -15,9 +15,13 @@
 
 struct pack;
 
-/* Write the verdict on a job. Handle: HOOP_E_EXHAUSTED (no memory). */
+/* Write the verdict on a job, and the places of its members in the order of
+ * diagnosis_order(); out_order has room for all of them, or is NULL. Handle:
+ * HOOP_E_EXHAUSTED (no memory). */
 enum hoop_status
-why_explain(const struct cluster_job_detail *job, struct verdict *out_verdict);
+why_explain(const struct cluster_job_detail *job,
+            struct verdict *out_verdict,
+            uint32_t *out_order);
 
 /* Encode the reply to hoop.v1.Status/Why. Handle: HOOP_E_EXHAUSTED (no
  * memory). */

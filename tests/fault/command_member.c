@@ -67,6 +67,36 @@ barrier_do(struct member *member)
     return hoop_barrier(hoop_world(member->session));
 }
 
+/* To the next rank, and from the one before. */
+static enum hoop_status
+ring_do(struct member *member)
+{
+    hoop_comm_t *comm = hoop_world(member->session);
+    const uint32_t rank = hoop_comm_rank(comm);
+    const uint32_t size = hoop_comm_size(comm);
+    double given[COUNT] = {0};
+    double got[COUNT];
+    const struct hoop_message send = {.kind = HOOP_SEND,
+                                      .buffer = given,
+                                      .count = COUNT,
+                                      .dtype = HOOP_FLOAT64,
+                                      .peer = (rank + 1) % size};
+    const struct hoop_message recv = {.kind = HOOP_RECV,
+                                      .buffer = got,
+                                      .count = COUNT,
+                                      .dtype = HOOP_FLOAT64,
+                                      .peer = (rank + size - 1) % size};
+
+    return hoop_sendrecv(&send, &recv, comm, NULL);
+}
+
+/* A barrier that must fail, after which this goes on. */
+static enum hoop_status
+fail_do(struct member *member)
+{
+    return barrier_do(member) != HOOP_OK ? HOOP_OK : HOOP_E_INTERNAL;
+}
+
 /* Fails where others call something else, and goes on. */
 static enum hoop_status
 differ_do(struct member *member)
@@ -183,6 +213,8 @@ static const struct command {
     {"b\n", b_do},
     {"wide\n", wide_do},
     {"barrier\n", barrier_do},
+    {"ring\n", ring_do},
+    {"fail\n", fail_do},
     {"differ\n", differ_do},
     {"try\n", try_do},
     {"open\n", open_do},

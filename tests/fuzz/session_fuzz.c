@@ -150,6 +150,16 @@ on_activity_query(void *owner, uint64_t query)
     engine_query_activity(session->engine, query);
 }
 
+static struct rank_totals
+totals(void *owner)
+{
+    const struct session *session = owner;
+    struct engine_stats stats;
+
+    engine_stats(session->engine, &stats);
+    return (struct rank_totals){.calls = stats.operations};
+}
+
 static void
 on_suspicion_undecided(void *owner, uint32_t rank)
 {
@@ -209,6 +219,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .on_lost = on_condemned,
         .on_peer_views_query = on_peer_views_query,
         .on_activity_query = on_activity_query,
+        .totals = totals,
         .on_suspicion_undecided = on_suspicion_undecided,
         .owner = session,
     };

@@ -223,9 +223,10 @@ member_call(const struct joiner *joiner, enum method_id method)
     struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    member_request_encode(&(struct member_request){joiner->reply.epoch,
-                                                   joiner->request.incarnation},
-                          &pack);
+    /* As members of an earlier version say it. */
+    pack_array(&pack, 2);
+    pack_uint(&pack, joiner->reply.epoch);
+    pack_uint(&pack, joiner->request.incarnation);
     const enum hoop_status status =
         coordinator_clients_call(joiner->client, method, &pack, &answer);
     free(answer.body);

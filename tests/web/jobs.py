@@ -37,14 +37,15 @@ class Hoopd:
 
 class Job:
     """The workers of a job, which do what they are told
-    (tests/fault/command_member.c)."""
+    (tests/fault/command_member.c). Ranks that are absent are not started."""
 
-    def __init__(self, hoopd, member, name, size=SIZE):
+    def __init__(self, hoopd, member, name, size=SIZE, absent=()):
         self.workers = [Program(
             hoopd.folder, f'{name}{rank}', [member], stdin=subprocess.PIPE,
             HOOP_JOB=name, HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(size),
             HOOP_COORDINATOR=hoopd.address,
-            **hoopd.settings | {'HOOP_FAILURE_TIMEOUT': '600'}) for rank in range(size)]
+            **hoopd.settings | {'HOOP_FAILURE_TIMEOUT': '600'})
+                        for rank in range(size) if rank not in absent]
 
     def ready(self):
         for worker in self.workers:

@@ -25,7 +25,9 @@ const call = (number, age_ms, whom) => ({
   calls: 1, call: `barrier #${number}`, communicator: 'world', number, age_ms,
   waits_for: whom === undefined ? '' : `rank ${whom} (a:${70 + whom}) to send`,
 });
-const orderOf = (ranks) => model.furthestBehindFirst(ranks).map((item) => item.rank);
+const jobOf = (ranks, verdict = {}) => (
+  { ranks, is_held_up: false, culprits: [], order: ranks.map((_, place) => place), ...verdict });
+const orderOf = (...told) => model.inOrder(jobOf(...told)).map((item) => item.rank);
 
 // ---- States.
 same('states', [rank(0, idle), rank(0, silent), rank(0, call(1, 5)), rank(0, call(1, 5, 2)),
@@ -37,17 +39,18 @@ same('awaited', ['rank 2 (a:71) to send', 'rank 12', 'ranks 1, 2', '', undefined
 
 // ---- Who is behind.
 same('all compute', orderOf([rank(0, idle), rank(1, idle), rank(2, idle)]), [0, 1, 2]);
-same('one does not call', orderOf([rank(0, call(3, 9000, 2)), rank(1, call(3, 8000, 2)),
-  rank(2, idle)]), [2, 0, 1]);
+same('one does not call, as hoopd says', orderOf([rank(0, call(3, 9000, 2)),
+  rank(1, call(3, 8000, 2)), rank(2, idle)], { is_held_up: true, order: [2, 1, 0] }), [2, 1, 0]);
 same('a sample in passing', orderOf([rank(0, call(3, 4, 2)), rank(1, call(4, 1)),
-  rank(2, idle)]), [0, 1, 2]);
-same('an earlier call', orderOf([rank(0, call(4, 9000, 1)), rank(1, call(3, 9000, 2)),
-  rank(2, call(4, 9000, 1))]), [1, 2, 0]);
-same('silence before idleness', orderOf([rank(0, idle), rank(1, silent), rank(2, call(1, 9000, 1))]),
-  [1, 0, 2]);
+  rank(2, idle)], { order: [2, 0, 1] }), [0, 1, 2]);
+same('hoopd had no memory for the order', orderOf([rank(1, idle), rank(0, idle)],
+  { is_held_up: true, order: [] }), [0, 1]);
 same('lost, and left last', orderOf([rank(0, silent, 'left'), rank(1, idle),
-  rank(2, silent, 'lost')]), [2, 1, 0]);
+  rank(2, silent, 'lost'), rank(3, silent)]), [2, 3, 1, 0]);
 same('by number, not by letters', orderOf([rank(10, idle), rank(9, idle)]), [9, 10]);
+same('marks', [0, 1, null].map((number) => model.markOf({ culprits: [1] }, rank(number, idle))),
+  ['', '! the cause', '']);
+same('several', model.markOf({ culprits: [0, 1] }, rank(1, idle)), '! a cause');
 
 // ---- Words.
 same('summary', model.summaryOf({ state: 'running', ranks: [rank(0, call(1, 1, 2)),
@@ -123,14 +126,17 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
     observer.disconnect();
     return records.length;
   };
-  ranks.show(many);
+  const show = (list) => ranks.show(jobOf(list, { is_held_up: true, culprits: [7],
+    order: [7, ...list.map((_, place) => place).filter((place) => place !== 7)] }));
+  show(many);
   same('256 rows', ranks.body.rows.length, 256);
-  same('the one behind is first', ranks.body.rows[0].cells[0].textContent, '7');
-  same('nothing new, nothing written', watch(() => ranks.show(many)), 0);
+  same('the one behind is first', ranks.body.rows[0].cells[0].textContent, '7! the cause');
+  same('nothing new, nothing written', watch(() => show(many)), 0);
   const older = many.map((item) => (item.rank === 9
     ? { ...item, activity: { ...item.activity, age_ms: 60000 } } : item));
-  same('one text and one place', watch(() => ranks.show(older)) <= 3, true);
-  ranks.show([rank(0, { ...call(1, 1, 2), waits_for: 'rank 2 <img src=x onerror=alert(1)>' })]);
+  same('one text', watch(() => show(older)), 1);
+  ranks.show(jobOf([rank(0,
+    { ...call(1, 1, 2), waits_for: 'rank 2 <img src=x onerror=alert(1)>' })]));
   same('text stays text', [ranks.body.querySelectorAll('img').length,
     ranks.body.rows[0].cells[4].textContent], [0, 'rank 2 <img src=x onerror=alert(1)>']);
   same('others are gone', ranks.body.rows.length, 1);
@@ -167,8 +173,8 @@ byId('ranks-part').hidden = false;
 byId('timeline-part').hidden = false;
 const table = new Ranks();
 const ranks_ms = median((i) => {
-  table.show(Array.from({ length: 256 }, (_, number) => rank(number,
-    number === 5 ? idle : call(3, 5000 + 1000 * i + number, 5))));
+  table.show(jobOf(Array.from({ length: 256 }, (_, number) => rank(number,
+    number === 5 ? idle : call(3, 5000 + 1000 * i + number, 5))), { culprits: [5] }));
   document.body.getBoundingClientRect();
 });
 const history = new model.History();
@@ -183,7 +189,7 @@ const jobs = new Jobs();
 byId('jobs-view').hidden = false;
 const jobs_ms = median((i) => {
   jobs.set(Array.from({ length: 100 }, (_, number) => ({ name: `job${number}`, state: 'running',
-    epoch: 1, size: 4, members: 4, lost: 0, left: 0, since_ms: 1, verdict: `since ${i}` })));
+    epoch: 1, size: 4, members: 4, lost: 0, left: 0, since_ms: 1, is_held_up: true, verdict: `since ${i}` })));
   jobs.show(1e6 + 1000 * i);
   document.body.getBoundingClientRect();
 });

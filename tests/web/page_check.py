@@ -6,16 +6,18 @@ check exits with 77 where there is no Chromium, unless HOOP_REQUIRE_BROWSER is s
 """
 
 import http.client
+import json
 import os
 import re
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from browser import Browser, require
 from jobs import SIZE, Hoopd, Job
-from programs import Wrong
+from programs import Wrong, environment_clean
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WEB = os.path.join(HERE, '..', '..', 'web')
@@ -47,6 +49,67 @@ def job_open(browser, hoopd, name):
     browser.await_text('#job-title', name)
 
 
+def masked(text):
+    """Without the times, and who of several that wait is named, since either may have
+    called first."""
+    return re.sub(r'\brank \d+ \([^)]*\) and (\d+) other', r'rank R and \1 other',
+                  re.sub(r'\b\d+\.\d s\b', 'T s', text))
+
+
+def why(hoopd, programs, name):
+    """Return what `hoopctl why` says of a job."""
+    shown = subprocess.run(
+        [programs['hoopctl'], '--json', 'why', name], capture_output=True, text=True,
+        check=False, timeout=30,
+        env=environment_clean() | {'HOOP_COORDINATOR': hoopd.address})
+    return json.loads(shown.stdout or '{"kind": "", "verdict": "", "culprits": []}')
+
+
+def verdict_agrees(browser, hoopd, programs, name, kind, culprits):
+    """Wait until the page of a job shows the verdict of `hoopctl why`, of this kind, and
+    marks these ranks, which come first. Return the sentence."""
+    seen, told_at = [], []
+
+    def agrees():
+        told = why(hoopd, programs, name)
+        if told['kind'] == kind:
+            told_at.append(time.monotonic())
+        seen[:] = [told['kind'], told['verdict'], told['culprits'],
+                   browser.text('#job-verdict'), browser.text('#job-advice'),
+                   [row[0] for row in browser.rows('#ranks')]]
+        marked = [int(text.split()[0]) for text in seen[5] if '! ' in text]
+        return (told['kind'] == kind and sorted(told['culprits']) == culprits
+                and masked(seen[3]) == masked(told['verdict'])
+                and masked(seen[4]) == masked(told['advice'])
+                and set(marked) == set(culprits) & {
+                    rank['rank'] for rank in told['ranks']}
+                and all('! ' in text for text in seen[5][:len(marked)]))
+
+    try:
+        browser.await_true(f'the verdict is {kind}', agrees)
+    except Wrong as error:
+        raise Wrong(f'{error}, but {seen}') from None
+    print(f'{kind}: {time.monotonic() - told_at[0]:.1f} s after hoopctl why: {seen[3]}')
+    return seen[3]
+
+
+def list_agrees(browser, hoopd, programs, *names):
+    """Wait until the list of jobs shows the verdict of `hoopctl why` on each."""
+    seen = []
+
+    def agrees():
+        cells = browser.rows('#jobs')
+        seen[:] = [(row[0], masked(under[0]), masked(why(hoopd, programs, row[0])['verdict']))
+                   for row, under in zip(cells[::2], cells[1::2])]
+        return sorted(name for name, _, _ in seen) == sorted(names) and all(
+            shown and shown == told for _, shown, told in seen)
+
+    try:
+        browser.await_true('the list has each verdict', agrees)
+    except Wrong as error:
+        raise Wrong(f'{error}, but {seen}') from None
+
+
 def no_messages(browser):
     """Check that the policy has refused nothing and no script has failed."""
     told = browser.messages()
@@ -64,8 +127,8 @@ def check_running(browser, programs, folder):
         browser.await_text('#jobs', 'running')
         row, verdict = browser.rows('#jobs')
         expect('one job is listed', row[:3] == ['train', 'running', '3 of 3'], row)
-        expect('no verdict, no line for one', verdict == [''] and not browser.run(
-            'return document.querySelector(".verdict-row").checkVisibility()'), verdict)
+        expect('it has one verdict', len(verdict) == 1, verdict)
+        list_agrees(browser, hoopd, programs, 'train')
         browser.await_text('#log', 'job "train" has formed: 3 ranks on 1 host')
         job_open(browser, hoopd, 'train')
         rows = rows_when(browser, 'nobody is in a call', lambda rows: [
@@ -75,8 +138,8 @@ def check_running(browser, programs, folder):
             f'{socket.gethostname()}:{worker.popen.pid}' for worker in job.workers], rows)
         job.tell('allreduce', 0, 1)
         rows = rows_when(browser, 'two wait for the third, which is first', lambda rows: [
-            row[0] for row in rows] == ['2', '0', '1'] or [
-                row[0] for row in rows] == ['2', '1', '0'])
+            row[0] for row in rows] in (['2\n! the cause', '0', '1'],
+                                        ['2\n! the cause', '1', '0']))
         expect('the third calls nothing', rows[0][1] == '▪ in no call', rows)
         for row in rows[1:]:
             expect('a rank waits', row[1] == '… waits' and row[2] == CALL, row)
@@ -84,21 +147,36 @@ def check_running(browser, programs, folder):
         expect('for how long', re.fullmatch(r'\d+(\.\d)? s', awaiting[3]), awaiting)
         expect('and why', 'it has not called this' in awaiting[4], awaiting)
         browser.await_text('#job-summary', '3 ranks: 1 in no call, 2 wait.')
+        said = verdict_agrees(browser, hoopd, programs, 'train', 'never-calls', [2])
+        expect('it names the rank', said.startswith(
+            f'Rank 2 ({socket.gethostname()}:{job.workers[2].popen.pid}) is in no call'), said)
+        check_spoken(browser)
         job.tell('allreduce', 2)
         for worker in job.workers:
             worker.expect('done')
-        rows_when(browser, 'it goes on', lambda rows: [
-            row[:2] for row in rows] == [[f'{rank}', '▪ in no call'] for rank in range(3)])
+        # For a minute, it may be told who held the others up.
+        rows_when(browser, 'it goes on', lambda rows: sorted(
+            [row[0][0], row[1]] for row in rows) == [
+                [f'{rank}', '▪ in no call'] for rank in range(SIZE)])
         job.tell('leave', 0, 1, 2)
-        browser.await_text('#job-error', 'This job has ended: 3 of 3 left. Below is what '
-                           'was last known of its ranks.')
+        verdict_agrees(browser, hoopd, programs, 'train', 'ended', [])
+        browser.await_text('#job-summary', '3 ranks: 3 have left.')
         browser.await_text('#log', '3 of 3 left, 0 lost')
         browser.click('nav a')
         browser.await_text('#jobs', 'ended')
+        list_agrees(browser, hoopd, programs, 'train')
         no_messages(browser)
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_spoken(browser):
+    """The sentence changes each second, but a screen reader hears it once."""
+    spoken = browser.text('#job-spoken')
+    expect('it is spoken', masked(spoken) == masked(browser.text('#job-verdict')), spoken)
+    browser.await_true('the sentence changes', lambda: browser.text('#job-verdict') != spoken)
+    expect('without another word', browser.text('#job-spoken') == spoken)
 
 
 def check_faults(browser, programs, folder):
@@ -113,10 +191,13 @@ def check_faults(browser, programs, folder):
             '… waits') == 2)
         job.stop(2)
         rows = rows_when(browser, 'a rank is silent, and first', lambda rows: rows and
-                         rows[0][:2] == ['2', '? gives no answer'])
+                         rows[0][:2] == ['2\n! the cause', '? gives no answer'])
         expect('why', re.match(r'no answer within 0\.8 s: stopped, dead or cut off\? '
                                r'hoopd last heard of it \d', rows[0][4]), rows)
         browser.await_text('#job-summary', '3 ranks: 1 gives no answer, 2 wait.')
+        said = verdict_agrees(browser, hoopd, programs, 'train', 'stopped', [2])
+        expect('it names the rank', said.startswith(
+            f'Rank 2 ({socket.gethostname()}:{job.workers[2].popen.pid}) is stopped'), said)
         job.go_on(2)
         rows_when(browser, 'it answers again', lambda rows: [row[1] for row in rows].count(
             '▪ in no call') == 1)
@@ -125,15 +206,18 @@ def check_faults(browser, programs, folder):
         job_open(browser, hoopd, 'other')
         other.workers[2].kill()
         rows = rows_when(browser, 'a rank is lost', lambda rows: rows and
-                         rows[0][:2] == ['2', '× lost'])
+                         rows[0][:2] == ['2\n! the cause', '× lost'])
         expect('why', rows[0][4].startswith('its process has ended (connection reset), '
                                             'reported by rank '), rows)
         browser.await_text('#log', 'of job "other" is lost: its process has ended')
         browser.await_text('#job-summary', '3 ranks: 1 lost, 2 in no call.')
+        said = verdict_agrees(browser, hoopd, programs, 'other', 'lost', [2])
+        expect('it names the rank', 'is lost: its process has ended' in said, said)
         expect('the log of one job only', 'train' not in browser.text('#log'))
         browser.click('nav a')
         browser.await_text('#jobs', 'running, with losses')
         browser.await_text('#jobs', '2 of 3, 1 lost')
+        list_agrees(browser, hoopd, programs, 'train', 'other')
         no_messages(browser)
     finally:
         job.end()
@@ -142,19 +226,56 @@ def check_faults(browser, programs, folder):
 
 
 def check_mismatch(browser, programs, folder):
-    """After a mismatch all ranks end without leaving, and the page shows that."""
+    """The page tells of two different calls while the ranks live, and of the end when
+    they have died of it."""
     hoopd = Hoopd(programs['hoopd'], folder, '--lease=3')
     job = Job(hoopd, programs['member'], 'train').ready()
+    other = Job(hoopd, programs['member'], 'other').ready()
     try:
+        # These go on after an error.
+        job_open(browser, hoopd, 'other')
+        other.tell('try', 0, 1)
+        other.tell('differ', 2)
+        said = verdict_agrees(browser, hoopd, programs, 'other', 'mismatch', [0, 1, 2])
+        expect('it names the calls', said.startswith(
+            'The ranks call different things: allreduce #1 (') and 'but rank' in said, said)
+
         job_open(browser, hoopd, 'train')
         rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
         job.tell('allreduce', 0)
         job.tell('barrier', 1, 2)
         for worker in job.workers:
             worker.code()
-        browser.await_text('#job-error', 'This job has ended: 0 of 3 left, 3 lost.', 60)
+        browser.await_text('#job-verdict', 'The job ended ', 60)
+        first, = why(hoopd, programs, 'train')['culprits']
+        said = verdict_agrees(browser, hoopd, programs, 'train', 'ended-lost', [first])
+        expect('it names the rank', re.match(
+            rf'The job ended .* ago, and rank {first} \(.* was lost first: ', said), said)
+        browser.await_text('#job-summary', '3 ranks: 3 lost.')
         expect('why is in the log', browser.text('#log').count('of job "train" is lost: ')
                == SIZE, browser.text('#log'))
+        browser.click('nav a')
+        list_agrees(browser, hoopd, programs, 'train', 'other')
+        no_messages(browser)
+    finally:
+        job.end()
+        other.end()
+        hoopd.kill()
+
+
+def check_missing(browser, programs, folder):
+    """While a job forms, the page says who has not come."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    job = Job(hoopd, programs['member'], 'train', SIZE + 1, absent=(2,))
+    try:
+        browser.open(hoopd.page)
+        browser.await_text('#jobs', '3 of 4')
+        list_agrees(browser, hoopd, programs, 'train')
+        job_open(browser, hoopd, 'train')
+        said = verdict_agrees(browser, hoopd, programs, 'train', 'missing', [2])
+        expect('it names the rank', said.startswith('The job waits for rank 2 to join; 3 of 4'),
+               said)
+        browser.await_text('#job-summary', 'Missing: ')
         no_messages(browser)
     finally:
         job.end()
@@ -328,12 +449,13 @@ def check_use(browser, programs, folder):
 
 def check_click(browser):
     """A click at the right end of the last row says what the rank does now."""
+    # First, since a page without that text is shorter, and may scroll.
     at = browser.run(
+        'document.querySelector("#timeline-bar").textContent = "";'
         'const box = document.querySelector("#timeline").getBoundingClientRect();'
         'scrollTo(0, scrollY + box.top - 100);'
         'const now = document.querySelector("#timeline").getBoundingClientRect();'
         'return [Math.round(now.right - 20), Math.round(now.bottom - 10)];')
-    browser.run('document.querySelector("#timeline-bar").textContent = ""')
     browser.do('actions', actions=[{'type': 'pointer', 'id': 'mouse', 'actions': [
         {'type': 'pointerMove', 'x': at[0], 'y': at[1]},
         {'type': 'pointerDown', 'button': 0}, {'type': 'pointerUp', 'button': 0}]}])

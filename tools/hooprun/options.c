@@ -18,6 +18,7 @@ enum {
     RESTARTS_DEFAULT = 3,
 
     KEY_NO_PREFIX = 256,
+    KEY_NO_STATUS,
     KEY_ON_EXIT,
     KEY_OUTPUT,
     KEY_NP,
@@ -91,6 +92,8 @@ static const struct argp_option table[] = {
      0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
      "pass output through as it is, without the rank in front", 0},
+    {"no-status", KEY_NO_STATUS, NULL, 0, "show no status line on a terminal",
+     0},
     {"settings", KEY_SETTINGS, NULL, 0,
      "list the variables that workers read, and exit", 0},
     {0},
@@ -413,6 +416,9 @@ option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_TLS:
         options->is_encrypted = true;
+        return 0;
+    case KEY_NO_STATUS:
+        options->is_status_off = true;
         return 0;
     case KEY_NO_PREFIX:
         options->style = OUTPUT_VERBATIM;

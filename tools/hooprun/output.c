@@ -206,11 +206,54 @@ progress_erase(struct output *output)
         bytes_write(output, output->progress->target_fd, "\r\033[K", 4);
 }
 
+static void
+status_erase(struct output *output)
+{
+    if (output->has_status)
+        bytes_write(output, STDERR_FILENO, "\r\033[K", 4);
+    output->has_status = false;
+}
+
 void
 output_clear_progress(struct output *output)
 {
     progress_erase(output);
+    status_erase(output);
     output->progress = NULL;
+}
+
+/* Return how many bytes of text fit. No character is wider than its bytes are
+ * many, and none is split. */
+static size_t
+bytes_that_fit(const char *text, size_t n_columns)
+{
+    size_t n = strlen(text);
+
+    if (n <= n_columns)
+        return n;
+    n = n_columns;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+void
+output_show_status(struct output *output, const char *text)
+{
+    char line[OUTPUT_PROGRESS_MAX + 8];
+
+    if (output->progress || !*text) {
+        status_erase(output);
+        return;
+    }
+    /* In the last column, the next character would begin a line. */
+    const size_t n_fits =
+        bytes_that_fit(text, terminal_columns(STDERR_FILENO) - 1);
+    const int n =
+        snprintf(line, sizeof(line), "\r%.*s\033[K", (int)n_fits, text);
+
+    bytes_write(output, STDERR_FILENO, line, (size_t)n);
+    output->has_status = true;
 }
 
 static void
@@ -229,6 +272,7 @@ progress_show(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
     snprintf(text, sizeof(text), "%.*s", (int)n_bytes, bytes);
     if (output->progress == pipe && strcmp(text, output->text) == 0)
         return;
+    status_erase(output);
     output->progress = pipe;
     memcpy(output->text, text, sizeof(text));
     progress_draw(output);
@@ -245,6 +289,7 @@ line_print(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
         return;
     }
     progress_erase(output);
+    status_erase(output);
     if (output->progress == pipe)
         output->progress = NULL;
     line_write(pipe, bytes, n_bytes);

@@ -2,7 +2,9 @@
  * hooprun/output.h - prints the workers' lines on hooprun's stdout and stderr
  *
  * Lines are printed whole, as "[rank] text". On a terminal one progress line is
- * kept below everything else; elsewhere progress lines are left out.
+ * kept below everything else; elsewhere progress lines are left out. Where no
+ * progress line is, there may be a status line instead, which is erased for each
+ * line and comes again with the next status.
  */
 
 #ifndef HOOPRUN_OUTPUT_H
@@ -47,6 +49,7 @@ struct output {
     struct output_pipe *progress;   /* the pipe whose line is shown; NULL:
                                        none */
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
+    bool has_status;                /* a status line is shown */
     bool is_verbatim;               /* output_feed() writes bytes unchanged */
     uint64_t n_lines;               /* printed so far */
     bool is_failing;    /* set by the process_group: a rank has failed */
@@ -89,9 +92,14 @@ output_feed(struct output *output,
 void
 output_drain(struct output *output);
 
-/* Call it before hooprun itself prints. */
+/* Call it before hooprun itself prints. Erases the status line, too. */
 void
 output_clear_progress(struct output *output);
+
+/* Show text, which is safe to print, as the status line, cut to the width of the
+ * terminal; "": show none. stderr is a terminal. */
+void
+output_show_status(struct output *output, const char *text);
 
 /* Print the rank's last lines once more, to stderr. */
 void

@@ -30,7 +30,8 @@
 
 enum {
     FAILING_MS = 2000,
-    POLL_OTHERS = 2,  /* the descriptor for signals and that of the front */
+    POLL_OTHERS = 3,  /* the descriptor for signals, that of the front, and
+                         that of the status line */
     KILLED_MS = 5000, /* time after which a host with killed ranks is given
                          up */
     TICK_MS = 1000,   /* interval with other hosts, to notice their silence */
@@ -373,6 +374,7 @@ process_group_suspend(struct process_group *process_group)
 {
     if (process_group->suspended_ms == NEVER_MS)
         process_group->suspended_ms = now_ms();
+    output_show_status(&process_group->output, "");
     process_group_signal(process_group, SIGSTOP);
     if (process_group->supervisor && process_group->supervisor->pid > 0)
         kill(process_group->supervisor->pid, SIGSTOP);
@@ -522,6 +524,18 @@ process_group_die(void)
 }
 
 static void
+status_line_take(struct process_group *process_group)
+{
+    const char *line = status_read(&process_group->status);
+    const bool has_terminal =
+        tcgetpgrp(STDERR_FILENO) == process_group->setup->front->group;
+
+    if (line && process_group->phase == PROCESS_GROUP_RUNNING &&
+        process_group->suspended_ms == NEVER_MS)
+        output_show_status(&process_group->output, has_terminal ? line : "");
+}
+
+static void
 process_group_turn(struct process_group *process_group)
 {
     struct output *output = &process_group->output;
@@ -530,6 +544,8 @@ process_group_turn(struct process_group *process_group)
         (struct pollfd){process_group->signal_fd, POLLIN, 0};
     process_group->polls[1] =
         (struct pollfd){process_group->front_fd, POLLIN, 0};
+    process_group->polls[2] =
+        (struct pollfd){process_group->status.fd, POLLIN, 0};
     for (uint32_t i = 0; i < output->n_pipes; i++)
         process_group->polls[i + POLL_OTHERS] =
             (struct pollfd){output->pipes[i].fd, POLLIN, 0};
@@ -546,6 +562,8 @@ process_group_turn(struct process_group *process_group)
             if (process_group->polls[i + POLL_OTHERS].revents != 0)
                 output_read(&output->pipes[i]);
         }
+        if (process_group->polls[2].revents != 0)
+            status_line_take(process_group);
         if (process_group->hosts)
             hosts_take(process_group->hosts, of_hosts);
         if (process_group->polls[0].revents != 0)
@@ -616,6 +634,7 @@ process_group_start(struct process_group *process_group,
         warn("cannot prepare %u workers", n_workers);
         return HOOP_E_EXHAUSTED;
     }
+    status_start(&process_group->status, setup, process_group->supervisor);
     enum hoop_status status = setup->options->hosts.n_hosts > 0
                                   ? hosts_start(process_group, setup)
                                   : children_start(process_group, setup);
@@ -632,6 +651,7 @@ static void
 process_group_deinit(struct process_group *process_group)
 {
     hosts_destroy(process_group->hosts);
+    status_stop(&process_group->status);
     output_deinit(&process_group->output);
     exit_report_close(&process_group->exit_report);
     ends_close(&process_group->ends);
@@ -697,6 +717,7 @@ process_group_run(struct worker_setup *setup,
         .front_fd = setup->front->fd,
         .outcome.is_forgiving = setup->options->on_exit == ON_EXIT_CONTINUE,
         .signal_fd = -1,
+        .status.fd = -1,
     };
 
     exit_report_open(&process_group.exit_report);

@@ -16,6 +16,7 @@
 #include "hooprun/hosts.h"
 #include "hooprun/outcome.h"
 #include "hooprun/output.h"
+#include "hooprun/status.h"
 #include "hooprun/supervisor.h"
 #include "hooprun/worker.h"
 
@@ -39,6 +40,7 @@ struct process_group {
     uint32_t n_running;
     struct worker *workers;
     struct output output;
+    struct status status;
     struct outcome outcome;
     struct ending culprit; /* the rank that caused the first failure; no
                               reason: that one itself */

@@ -362,9 +362,25 @@ engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
     progress_release(engine);
 }
 
+/* Several threads may wait at a time. This is off the path of a call that need
+ * not wait. */
+void
+engine_count_wait(struct engine *engine,
+                  enum engine_wait_kind kind,
+                  uint64_t n_ns)
+{
+    if (kind < ENGINE_WAIT_KINDS)
+        atomic_fetch_add_explicit(&engine->totals.wait_ns[kind], n_ns,
+                                  memory_order_relaxed);
+}
+
 void
 engine_stats(struct engine *engine, struct engine_stats *out_stats)
 {
     out_stats->operations = atomic_load(&engine->progress.n_ended);
+    for (size_t i = 0; i < ENGINE_WAIT_KINDS; i++)
+        out_stats->wait_ns[i] = atomic_load(&engine->totals.wait_ns[i]);
+    for (size_t i = 0; i < ENGINE_FAILURE_KINDS; i++)
+        out_stats->failures[i] = atomic_load(&engine->totals.failures[i]);
     transport_stats(engine->transport, &out_stats->transport);
 }

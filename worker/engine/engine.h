@@ -612,10 +612,37 @@ recovery_fault_inject(struct engine *engine,
                       enum fault_point point,
                       uint64_t round);
 
+/* What a caller waited for. */
+enum engine_wait_kind {
+    ENGINE_WAIT_COLLECTIVE,
+    ENGINE_WAIT_MESSAGE,
+    ENGINE_WAIT_FORMING, /* for a communicator to form; counted by the caller */
+    ENGINE_WAIT_KINDS,
+    ENGINE_WAIT_UNCOUNTED, /* in a step of a call that is counted as a whole */
+};
+
+enum engine_failure_kind {
+    ENGINE_FAILURE_TIMEOUT,
+    ENGINE_FAILURE_LOST, /* a rank died or gave up */
+    ENGINE_FAILURE_MISMATCH,
+    ENGINE_FAILURE_CANCELLED, /* by the program, or as it left */
+    ENGINE_FAILURE_OTHER,
+    ENGINE_FAILURE_KINDS,
+};
+
+/* Totals since the engine was created. */
 struct engine_stats {
     uint64_t operations;
+    uint64_t wait_ns[ENGINE_WAIT_KINDS];
+    uint64_t failures[ENGINE_FAILURE_KINDS];
     struct transport_stats transport;
 };
+
+/* Count that a thread waited. Thread: any. */
+void
+engine_count_wait(struct engine *engine,
+                  enum engine_wait_kind kind,
+                  uint64_t n_ns);
 
 void
 engine_stats(struct engine *engine, struct engine_stats *out_stats);

@@ -48,6 +48,7 @@
 #include "engine/shm_executor.h"
 #include "engine/state.h"
 #include "engine/submit.h"
+#include "engine/wait.h"
 #include "fault/fault.h"
 #include "transport/shm/region.h"
 
@@ -337,20 +338,21 @@ inline_await_round(struct comm_context *context)
     for (unsigned i = 1; !is_done; i++) {
         if (shm_executor_try_round(context->cached_op, &is_done) != HOOP_OK)
             return false;
-        if (is_done)
-            break;
-        if (context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
+        if (is_done ||
+            context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
             context->failure.has_deferred)
-            return false;
+            break;
         if (i % inline_message_polls_max > 0)
             continue;
         if (inline_must_continue_as_op(context))
-            return false;
+            break;
         shm_executor_wake_peers(context->cached_op);
         if (!inline_backoff(context, &backoff))
-            return false;
+            break;
     }
-    return true;
+    if (backoff.idle_since_ns)
+        engine_count_idle_polls(context->engine, &backoff);
+    return is_done;
 }
 
 /* Execute all rounds, unless another thread wants progress ownership between
@@ -385,11 +387,16 @@ inline_run_blocks(struct comm_context *context)
         const unsigned n_before = op->run.n_inline_steps;
 
         result = executor_advance_inline(op, &has_unsent);
-        if (n_before != op->run.n_inline_steps)
-            backoff_reset(&backoff);
+        if (n_before == op->run.n_inline_steps)
+            continue;
+        if (backoff.idle_since_ns)
+            engine_count_idle_polls(engine, &backoff);
+        backoff_reset(&backoff);
     } while (result == TRANSPORT_INLINE_NOT_ARRIVED &&
              !inline_must_continue_as_op(context) &&
              inline_backoff(context, &backoff));
+    if (backoff.idle_since_ns)
+        engine_count_idle_polls(engine, &backoff);
     engine->progress.has_unsent_inline_bytes |= has_unsent;
     return result == TRANSPORT_INLINE_DONE;
 }

@@ -90,15 +90,6 @@ op_close_flows(struct op *op)
     }
 }
 
-/* Returns whether op is the library's own and not a program's. */
-static bool
-is_internal_op(const struct op *op)
-{
-    return op->run.label.call.name == CALL_AGREE ||
-           (op_is_message(op) &&
-            op->run.label.tag == CALL_TAG_LIBRARY_INTERNAL);
-}
-
 /* Returns the size as the caller counts it. */
 static uint64_t
 op_user_bytes(const struct op *op)
@@ -177,6 +168,39 @@ failure_notice_apply_deferred(struct op *op, enum hoop_status status)
     return context->failure.deferred.status;
 }
 
+static enum engine_failure_kind
+failure_kind_of_status(enum hoop_status status)
+{
+    switch ((int)status) {
+    case HOOP_E_TIMEOUT:
+        return ENGINE_FAILURE_TIMEOUT;
+    case HOOP_E_PEER_LOST:
+    case HOOP_E_RANK_FAILED:
+        return ENGINE_FAILURE_LOST;
+    case HOOP_E_MISMATCH:
+        return ENGINE_FAILURE_MISMATCH;
+    case HOOP_E_CANCELLED:
+    case HOOP_E_CLOSED:
+        return ENGINE_FAILURE_CANCELLED;
+    }
+    return ENGINE_FAILURE_OTHER;
+}
+
+/* own is how the operation ended, and told what its caller is told, which may
+ * be the failure of an earlier call. */
+static void
+engine_count_end(struct engine *engine,
+                 enum hoop_status own,
+                 enum hoop_status told)
+{
+    if (own == HOOP_OK)
+        engine_count_ended_op(engine);
+    if (told != HOOP_OK)
+        atomic_fetch_add_explicit(
+            &engine->totals.failures[failure_kind_of_status(told)], 1,
+            memory_order_relaxed);
+}
+
 /* End op with a status; its text and failure are set. */
 static void
 op_end(struct op *op, enum hoop_status status)
@@ -208,9 +232,9 @@ op_end(struct op *op, enum hoop_status status)
         op->run.context->n_polls_pending_shm = POLLS_AFTER_OP;
     if (op_is_message(op))
         op->run.context->n_polls_pending = POLLS_AFTER_OP;
-    if (status == HOOP_OK && !is_internal_op(op))
-        engine_count_ended_op(engine);
     op->run.status = failure_notice_apply_deferred(op, status);
+    if (!op_is_internal(op))
+        engine_count_end(engine, status, op->run.status);
     op_record_ended(op, 0);
     TAILQ_INSERT_TAIL(&engine->progress.ended, op, link);
     /* The partner is ended later, because the caller may be walking the list

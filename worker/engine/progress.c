@@ -441,9 +441,21 @@ progress_release(struct engine *engine)
         engine->options.on_progress_needed(engine->options.owner);
 }
 
+enum {
+    /* One yield in so many is timed, and stands for all. */
+    YIELDS_PER_TIMED_YIELD = 16,
+};
+
 void
 progress_yield(struct engine *engine)
 {
+    const bool is_timed =
+        ++engine->totals.n_yields % YIELDS_PER_TIMED_YIELD == 0;
+    const uint64_t began_ns = is_timed ? clock_now_ns() : 0;
+
     cpu_placement_restore(&engine->cpu_placement);
     sched_yield();
+    if (is_timed)
+        engine_count_wait(engine, op_wait_kind(engine->progress.own),
+                          YIELDS_PER_TIMED_YIELD * (clock_now_ns() - began_ns));
 }

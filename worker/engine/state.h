@@ -306,6 +306,13 @@ struct engine_progress {
     _Atomic uint64_t n_ended;
 };
 
+/* What calls have cost so far, for any thread to read. */
+struct engine_totals {
+    _Atomic uint64_t wait_ns[ENGINE_WAIT_KINDS];
+    _Atomic uint64_t failures[ENGINE_FAILURE_KINDS];
+    unsigned n_yields; /* the progress owner's */
+};
+
 struct engine {
     struct engine_options options;
     const struct roster *roster;
@@ -332,6 +339,7 @@ struct engine {
     struct engine_contexts contexts;
     struct engine_liveness liveness;
     struct engine_progress progress;
+    struct engine_totals totals;
     struct cpu_placement cpu_placement; /* the progress owner's */
 };
 
@@ -347,6 +355,27 @@ static inline struct op *
 shm_queue_first(const struct comm_context *context)
 {
     return TAILQ_FIRST(&context->shm_ops);
+}
+
+/* Returns whether op is the library's own and not a program's. */
+static inline bool
+op_is_internal(const struct op *op)
+{
+    return op->run.label.call.name == CALL_AGREE ||
+           (op_is_message(op) &&
+            op->run.label.tag == CALL_TAG_LIBRARY_INTERNAL);
+}
+
+/* Returns what a caller that waits for op waits for. NULL: a collective that is
+ * completed inline. */
+static inline enum engine_wait_kind
+op_wait_kind(const struct op *op)
+{
+    if (!op)
+        return ENGINE_WAIT_COLLECTIVE;
+    if (op->run.wait.purpose || op_is_internal(op))
+        return ENGINE_WAIT_UNCOUNTED;
+    return op_is_message(op) ? ENGINE_WAIT_MESSAGE : ENGINE_WAIT_COLLECTIVE;
 }
 
 /* Have progress_advance_ops() look at op. */

@@ -71,6 +71,41 @@ progress_poll_without_sleep(struct engine *engine, struct progress_wait *wait)
                     : progress_poll(engine, 0);
 }
 
+void
+engine_count_idle_polls(struct engine *engine, struct backoff *backoff)
+{
+    engine_count_wait(engine, op_wait_kind(engine->progress.own),
+                      backoff->idle_until_ns - backoff->idle_since_ns);
+    backoff->idle_since_ns = 0;
+}
+
+/* Sleep until something happens, and count the time asleep, but not the time
+ * in which what has arrived is read and combined. Returns whether anything
+ * moved. */
+static bool
+progress_sleep(struct engine *engine, struct progress_wait *wait)
+{
+    const enum engine_wait_kind kind = op_wait_kind(engine->progress.own);
+    const uint64_t before_ns = transport_slept_ns(engine->transport);
+
+    if (wait->backoff.idle_since_ns)
+        engine_count_idle_polls(engine, &wait->backoff);
+    cpu_placement_invalidate(&engine->cpu_placement);
+    const bool has_moved = progress_poll(engine, owner_sleep_ms(engine, wait));
+    engine_count_wait(engine, kind,
+                      transport_slept_ns(engine->transport) - before_ns);
+    return has_moved;
+}
+
+/* Something has moved, or the operation has ended. */
+static void
+progress_wait_renew(struct engine *engine, struct progress_wait *wait)
+{
+    if (wait->backoff.idle_since_ns)
+        engine_count_idle_polls(engine, &wait->backoff);
+    backoff_reset(&wait->backoff);
+}
+
 /* One turn of a waiter that owns progress. */
 static void
 progress_wait_once(struct engine *engine, struct progress_wait *wait)
@@ -78,7 +113,7 @@ progress_wait_once(struct engine *engine, struct progress_wait *wait)
     /* The operation may have ended when it began, in which case nothing
      * moved. */
     if (progress_poll_without_sleep(engine, wait) || !engine->progress.own) {
-        backoff_reset(&wait->backoff);
+        progress_wait_renew(engine, wait);
         return;
     }
     switch (backoff_next_action(&wait->backoff, engine_wait_policy(engine),
@@ -92,8 +127,7 @@ progress_wait_once(struct engine *engine, struct progress_wait *wait)
     case WAIT_ACTION_SLEEP:
         break;
     }
-    cpu_placement_invalidate(&engine->cpu_placement);
-    if (progress_poll(engine, owner_sleep_ms(engine, wait)))
+    if (progress_sleep(engine, wait))
         backoff_reset(&wait->backoff);
 }
 
@@ -179,8 +213,10 @@ await_done_or_ownership(struct op *op, uint64_t deadline_ns)
     waiter_init(&waiter, op);
     TAILQ_INSERT_TAIL(&engine->waiters, &waiter, link);
     op->run.waiter = &waiter;
+    const uint64_t began_ns = clock_now_ns();
     while (is_in_time && !waiter.is_elected && !atomic_load(&op->run.is_done))
         is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
+    engine_count_wait(engine, op_wait_kind(op), clock_now_ns() - began_ns);
     op->run.waiter = NULL;
     TAILQ_REMOVE(&engine->waiters, &waiter, link);
     pthread_mutex_unlock(&engine->lock);

@@ -10,8 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct backoff;
 struct context_command;
 struct engine;
+
+/* Count the time in which the progress owner has polled in vain, of which
+ * backoff has readings of the clock. */
+void
+engine_count_idle_polls(struct engine *engine, struct backoff *backoff);
 
 /* Take progress ownership or wait for it; false: the deadline came first. */
 bool

@@ -29,6 +29,11 @@ is_spin_time_over(struct backoff *backoff, uint64_t work_ns)
 
     if (backoff->spin_until_ns == 0)
         backoff->spin_until_ns = now_ns + SPIN_BEFORE_SLEEP_NS + work_ns;
+    if (backoff->n_yields == 0) { /* yields are counted where they are made */
+        if (backoff->idle_since_ns == 0)
+            backoff->idle_since_ns = now_ns;
+        backoff->idle_until_ns = now_ns;
+    }
     return now_ns >= backoff->spin_until_ns;
 }
 

@@ -47,6 +47,10 @@ enum wait_action {
 struct backoff {
     uint64_t spin_until_ns; /* when to sleep; 0: not set yet */
     unsigned n_yields;
+    /* First and last reading of the clock while polling in vain, which has not
+     * been counted as waiting; 0: none. */
+    uint64_t idle_since_ns;
+    uint64_t idle_until_ns;
 };
 
 /* Nothing has moved: returns what the waiter does next. work_ns is how long its

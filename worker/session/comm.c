@@ -274,7 +274,10 @@ comm_form(struct comm_domain *domain,
         status = comm_create_without_context(domain, &comm);
     if (status != HOOP_OK)
         return error_pass(status);
+    const uint64_t began_ns = clock_now_ns();
     status = comm_register_and_setup(comm, list, deadline_ns);
+    engine_count_wait(domain->engine, ENGINE_WAIT_FORMING,
+                      clock_now_ns() - began_ns);
     if (status != HOOP_OK) {
         char text[LIMIT_ERROR_TEXT];
 

@@ -528,13 +528,28 @@ control_activity_from_reply(const struct rank_activity *activity)
     };
 }
 
+static struct hoop_control_rank_totals
+control_totals_from_reply(const struct rank_totals *totals)
+{
+    return (struct hoop_control_rank_totals){
+        .calls = totals->calls,
+        .bytes_sent = totals->bytes_sent,
+        .bytes_received = totals->bytes_received,
+        .wait_us = totals->wait_collective_us + totals->wait_message_us,
+        .failures = totals->failures_timeout + totals->failures_lost +
+                    totals->failures_mismatch + totals->failures_cancelled +
+                    totals->failures_other,
+    };
+}
+
 static enum hoop_status
-job_status_query(struct hoop_control *control, uint32_t asks)
+job_status_query(struct hoop_control *control,
+                 const struct job_request *request)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    job_request_encode(&(struct job_request){.asks = asks}, &pack);
+    job_request_encode(request, &pack);
     enum hoop_status status = control_call(control, METHOD_STATUS_JOB, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -547,14 +562,19 @@ void
 control_roster_fill(struct hoop_control *control,
                     const struct job_reply *reply,
                     struct hoop_control_rank *ranks,
-                    struct hoop_control_activity *activities)
+                    struct control_rank_parts *parts)
 {
     for (size_t i = 0; i < reply->n_members; i++) {
         ranks[i] = control_rank_from_member(&reply->members[i]);
-        if (!reply->activities)
-            continue;
-        activities[i] = control_activity_from_reply(&reply->activities[i]);
-        ranks[i].activity = &activities[i];
+        if (reply->activities) {
+            parts[i].activity =
+                control_activity_from_reply(&reply->activities[i]);
+            ranks[i].activity = &parts[i].activity;
+        }
+        if (reply->totals) {
+            parts[i].totals = control_totals_from_reply(&reply->totals[i]);
+            ranks[i].totals = &parts[i].totals;
+        }
     }
     control->answer.roster = (struct hoop_control_roster){
         .job = control_job_from_line(&reply->line),
@@ -573,26 +593,26 @@ control_roster_fill(struct hoop_control *control,
 
 static enum hoop_status
 control_roster_query(struct hoop_control *control,
-                     uint32_t asks,
+                     const struct job_request *request,
                      const struct hoop_control_roster **out_roster)
 {
     const struct job_reply *reply = &control->answer.job;
     enum hoop_status status =
         control_check_argument(control, out_roster, "out_roster");
     if (status == HOOP_OK)
-        status = job_status_query(control, asks);
+        status = job_status_query(control, request);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    /* One allocation holds the ranks and, behind them, their activities. */
+    /* One allocation holds the ranks and, behind them, their parts. */
     struct hoop_control_rank *ranks = control_answer_alloc_items(
         control, reply->n_members,
-        sizeof(*ranks) + sizeof(struct hoop_control_activity));
+        sizeof(*ranks) + sizeof(struct control_rank_parts));
     if (!ranks)
         return error_pass(HOOP_E_EXHAUSTED);
-    struct hoop_control_activity *activities =
-        (struct hoop_control_activity *)(ranks + reply->n_members);
-    control_roster_fill(control, reply, ranks, activities);
+    control_roster_fill(
+        control, reply, ranks,
+        (struct control_rank_parts *)(ranks + reply->n_members));
     *out_roster = &control->answer.roster;
     return HOOP_OK;
 }
@@ -602,7 +622,17 @@ hoop_control_ranks(hoop_control_t *control,
                    const struct hoop_control_roster **out_roster)
 {
     const enum hoop_status status =
-        control_roster_query(control, 0, out_roster);
+        control_roster_query(control, &(struct job_request){0}, out_roster);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_control_totals(hoop_control_t *control,
+                    const struct hoop_control_roster **out_roster)
+{
+    const enum hoop_status status = control_roster_query(
+        control, &(struct job_request){.totals = 1}, out_roster);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -611,8 +641,8 @@ enum hoop_status
 hoop_control_activities(hoop_control_t *control,
                         const struct hoop_control_roster **out_roster)
 {
-    const enum hoop_status status =
-        control_roster_query(control, 1, out_roster);
+    const enum hoop_status status = control_roster_query(
+        control, &(struct job_request){.asks = 1}, out_roster);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -85,12 +85,18 @@ control_answer_alloc_items(struct hoop_control *control,
                            size_t n_items,
                            size_t n_bytes);
 
+/* What a rank of a roster points to. */
+struct control_rank_parts {
+    struct hoop_control_activity activity;
+    struct hoop_control_rank_totals totals;
+};
+
 /* Show the members of reply, which lives as long as the answer, as the roster
- * of the answer. ranks and activities have room for all of them. */
+ * of the answer. ranks and parts have room for all of them. */
 void
 control_roster_fill(struct hoop_control *control,
                     const struct job_reply *reply,
                     struct hoop_control_rank *ranks,
-                    struct hoop_control_activity *activities);
+                    struct control_rank_parts *parts);
 
 #endif

@@ -95,20 +95,19 @@ hoop_control_why(hoop_control_t *control,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    /* One allocation holds the lines, the ranks and their activities. */
+    /* One allocation holds the lines, the ranks and their parts. */
     const struct why_reply *reply = &control->answer.why;
     struct hoop_control_why_rank *lines = control_answer_alloc_items(
         control, reply->n_ranks,
         sizeof(*lines) + sizeof(struct hoop_control_rank) +
-            sizeof(struct hoop_control_activity));
+            sizeof(struct control_rank_parts));
     if (!lines)
         return error_pass(HOOP_E_EXHAUSTED);
     struct hoop_control_rank *ranks =
         (struct hoop_control_rank *)(lines + reply->n_ranks);
 
-    control_roster_fill(
-        control, &reply->job, ranks,
-        (struct hoop_control_activity *)(ranks + reply->n_ranks));
+    control_roster_fill(control, &reply->job, ranks,
+                        (struct control_rank_parts *)(ranks + reply->n_ranks));
     for (size_t i = 0; i < reply->n_order; i++)
         lines[i] = why_rank_from_reply(&reply->ranks[reply->order[i]],
                                        &ranks[reply->order[i]]);

@@ -253,8 +253,11 @@ lease_renewal_send(void *owner)
         return;
     loop_timer_start(lease_client->renewal, period_ms > 0 ? period_ms : 1);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    renew_request_encode(&(struct renew_request){.member = lease_client->self},
-                         &pack);
+    renew_request_encode(
+        &(struct renew_request){.member = lease_client->self,
+                                .totals = lease_client->options.totals(
+                                    lease_client->options.owner)},
+        &pack);
     /* Renew even if the last renewal is unanswered: only the answer may be
      * late. A call that drops out of the ring has expired. */
     uint64_t *id = &lease_client->renewals[lease_client->n_renewals_sent++ %
@@ -434,6 +437,7 @@ query_answer_report_send(struct lease_client *lease_client,
                   report->views ? lease_client->options.roster->size : 0},
         .activity_query = report->activity_query,
         .activity = report->activity.line,
+        .totals = lease_client->options.totals(lease_client->options.owner),
     };
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,

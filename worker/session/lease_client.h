@@ -19,6 +19,7 @@
 #include "hoop/status.h"
 
 #include "base/config.h"
+#include "base/rank_totals.h"
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "rpc/rpc_client.h"
@@ -46,6 +47,9 @@ struct lease_client_options {
     /* The coordinator asks what this rank is doing. The owner answers with
      * lease_client_send_activity() and the same query. */
     void (*on_activity_query)(void *owner, uint64_t query);
+    /* Each renewal tells what this rank has done since it joined. Called on the
+     * loop's thread. */
+    struct rank_totals (*totals)(void *owner);
     /* The coordinator is away and cannot decide on a suspicion of rank. */
     void (*on_suspicion_undecided)(void *owner, uint32_t rank);
     void *owner;

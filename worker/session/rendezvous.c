@@ -582,7 +582,9 @@ rendezvous_leave(const struct rendezvous *rendezvous,
     if (why[0])
         report_request_encode(&report, &pack);
     else
-        member_request_encode(&report.reporter, &pack);
+        leave_request_encode(
+            &(struct leave_request){report.reporter, rendezvous->totals},
+            &pack);
     if (sync_call_run(&sync_call, rendezvous, call, &pack) != HOOP_OK)
         log_debug("session", "leaving without a notice to the coordinator: %s",
                   sync_call.text);

@@ -23,7 +23,8 @@ struct rendezvous {
     struct loop *loop;         /* no thread runs it */
     struct rpc_client *client; /* uses that loop */
     const struct config *config;
-    uint64_t *credential; /* this member's; rendezvous_join() writes it */
+    uint64_t *credential;      /* this member's; rendezvous_join() writes it */
+    struct rank_totals totals; /* told when this member leaves */
 };
 
 /*

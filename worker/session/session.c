@@ -62,6 +62,10 @@ struct hoop_session {
         is_fork_child; /* this process is a forked child of the one that joined */
     int listen_fd;
     uint64_t join_deadline_ns;
+    uint64_t join_began_ns;
+    _Atomic uint64_t join_ns; /* how long the join took; 0: it is not over */
+    struct transport_stats stats_at_join; /* set before join_ns: what it took to
+                                             measure the links */
     uint64_t forming_until_ns; /* the world must have formed by then */
     struct loop *loop;
     struct rpc_client *client;
@@ -82,6 +86,52 @@ struct hoop_session {
     bool has_loop_thread;
     pthread_t thread; /* runs the loop */
 };
+
+static uint64_t
+ns_to_us(uint64_t ns)
+{
+    return ns / 1000;
+}
+
+static void
+session_note_join_time(struct hoop_session *session)
+{
+    struct engine_stats stats;
+
+    engine_stats(session->data_path.engine, &stats);
+    session->stats_at_join = stats.transport;
+    atomic_store(&session->join_ns, clock_now_ns() - session->join_began_ns);
+}
+
+/* What this rank has done since it joined. */
+static struct rank_totals
+session_totals(void *owner)
+{
+    const struct hoop_session *session = owner;
+    const uint64_t join_ns = atomic_load(&session->join_ns);
+    const struct transport_stats *before = &session->stats_at_join;
+    struct engine_stats stats = {0};
+
+    if (join_ns == 0)
+        return (struct rank_totals){0};
+    engine_stats(session->data_path.engine, &stats);
+    return (struct rank_totals){
+        .calls = stats.operations,
+        .bytes_sent = stats.transport.bytes_sent - before->bytes_sent,
+        .bytes_received =
+            stats.transport.bytes_received - before->bytes_received,
+        .wait_collective_us = ns_to_us(stats.wait_ns[ENGINE_WAIT_COLLECTIVE]),
+        .wait_message_us = ns_to_us(stats.wait_ns[ENGINE_WAIT_MESSAGE]),
+        .wait_forming_us =
+            ns_to_us(join_ns + stats.wait_ns[ENGINE_WAIT_FORMING]),
+        .join_us = ns_to_us(join_ns),
+        .failures_timeout = stats.failures[ENGINE_FAILURE_TIMEOUT],
+        .failures_lost = stats.failures[ENGINE_FAILURE_LOST],
+        .failures_mismatch = stats.failures[ENGINE_FAILURE_MISMATCH],
+        .failures_cancelled = stats.failures[ENGINE_FAILURE_CANCELLED],
+        .failures_other = stats.failures[ENGINE_FAILURE_OTHER],
+    };
+}
 
 /* Callbacks: the parts of a session know only each other's interfaces. The
  * owner of those of the engine and of the connector is the data path. */
@@ -357,6 +407,7 @@ session_create_lease_client(struct hoop_session *session,
         .on_peer_views_query = session_query_peer_views,
         .on_activity_query = session_query_activity,
         .on_suspicion_undecided = session_on_suspicion_undecided,
+        .totals = session_totals,
         .owner = session,
     };
     const enum hoop_status status =
@@ -479,6 +530,8 @@ session_open(struct hoop_session *session)
         status = session_connect_world(session);
     if (status == HOOP_OK)
         status = connector_end_forming(session->data_path.connector);
+    if (status == HOOP_OK)
+        session_note_join_time(session);
     atomic_store(&session->has_joined, status == HOOP_OK);
     if (status != HOOP_OK && atomic_load(&session->join_lacked_resource))
         session_set_join_failure_reason(session);
@@ -519,12 +572,14 @@ session_leave_job(struct hoop_session *session)
             clock_deadline_ns(SESSION_LEAVE_TIMEOUT_MS));
     background_progress_destroy(STEAL(session->data_path.background));
     if (session->roster && !session_give_up_is_reported(session)) {
-        const struct rendezvous rendezvous = session_rendezvous_params(session);
+        struct rendezvous rendezvous = session_rendezvous_params(session);
         /* Who cannot join a world by which its job grows stays in the
          * others. */
         const bool has_given_up = atomic_load(&session->has_given_up) ||
                                   (atomic_load(&session->has_fallen_short) &&
                                    session->config.place.membership == 0);
+
+        rendezvous.totals = session_totals(session);
 
         rendezvous_leave(&rendezvous, session->roster,
                          has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
@@ -564,6 +619,7 @@ session_create(const struct config *config,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a session");
     session->config = *config;
     session->listen_fd = -1;
+    session->join_began_ns = clock_now_ns();
     session->join_deadline_ns = clock_deadline_ns(config->join_timeout_ms);
     session->fork_watch.on_fork_child = session_on_fork_child;
     session->fork_watch.owner = session;

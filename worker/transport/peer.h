@@ -242,6 +242,7 @@ struct counters {
     _Atomic uint64_t bytes_received;
     _Atomic uint64_t wire_sent;
     _Atomic uint64_t connections;
+    _Atomic uint64_t slept_ns; /* asleep until a socket was ready */
 };
 
 /* Since there is one writer, no locked instruction is needed. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "net/socket.h"
 #include "transport/flow.h"
@@ -365,6 +366,13 @@ transport_count_bytes(struct transport *transport,
     counter_add(&transport->counters.bytes_received, n_received);
 }
 
+uint64_t
+transport_slept_ns(const struct transport *transport)
+{
+    return atomic_load_explicit(&transport->counters.slept_ns,
+                                memory_order_relaxed);
+}
+
 void
 transport_stats(const struct transport *transport,
                 struct transport_stats *out_stats)
@@ -455,13 +463,28 @@ read_peer(struct peer *peer)
     return peer->segment ? peer_shm_read(peer) : peer_read(peer);
 }
 
+/* Wait for sockets, and count the time. */
+static size_t
+sleep_until_ready(struct transport *transport,
+                  struct poller_event *events,
+                  int timeout_ms)
+{
+    const uint64_t began_ns = clock_now_ns();
+    const size_t n_events =
+        poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
+
+    counter_add(&transport->counters.slept_ns, clock_now_ns() - began_ns);
+    return n_events;
+}
+
 static bool
 poll_sockets(struct transport *transport, int timeout_ms)
 {
     struct poller_event events[EVENTS_MAX];
     bool has_moved = false;
     const size_t n_events =
-        poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
+        timeout_ms != 0 ? sleep_until_ready(transport, events, timeout_ms)
+                        : poller_wait(transport->poller, events, EVENTS_MAX, 0);
 
     if (transport->is_sleep_wakeup_armed)
         shm_peers_stop_sleeping(transport);

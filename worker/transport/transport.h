@@ -468,6 +468,10 @@ struct transport_stats {
     uint64_t connections;
 };
 
+/* Time that transport_progress() has slept so far. Thread: any. */
+uint64_t
+transport_slept_ns(const struct transport *transport);
+
 /* Count payload bytes that did not pass through the transport, such as those
  * of shared-memory collectives. */
 void

@@ -143,15 +143,25 @@ MESSAGE(join_reply,
         OPTIONAL(1),
         FIELD(job))
 
-/* Leave: the member that leaves. The reply has no body. */
+/* Which member makes a request. */
 struct member_request {
     uint64_t epoch; /* epoch of the world, from the reply to the join */
     uint64_t incarnation;
 };
-MESSAGE(member_request, FIELD(epoch), FIELD(incarnation))
+
+/* Leave. The reply has no body. */
+struct leave_request {
+    struct member_request member;
+    struct rank_totals totals; /* since the join; all 0: not told */
+};
+MESSAGE(leave_request,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        OPTIONAL(1),
+        FIELD_STRUCT(totals, rank_totals))
 
 /* Renew. It may carry answers: which ranks the member hears, and which call it
- * is in. */
+ * is in; and what the member has done so far. */
 struct renew_request {
     struct member_request member;
     uint64_t question; /* from a watch_reply; 0: no question is
@@ -161,6 +171,7 @@ struct renew_request {
     struct message_span views;
     uint64_t activity_query; /* from a watch_reply; 0: no query is answered */
     struct rank_activity activity; /* the answer to the query */
+    struct rank_totals totals;     /* since the join; all 0: not told */
 };
 MESSAGE(renew_request,
         FIELD(member.epoch),
@@ -170,7 +181,9 @@ MESSAGE(renew_request,
         FIELD_BIN(views, LIMIT_RANKS),
         OPTIONAL(2),
         FIELD(activity_query),
-        FIELD_STRUCT(activity, rank_activity))
+        FIELD_STRUCT(activity, rank_activity),
+        OPTIONAL(1),
+        FIELD_STRUCT(totals, rank_totals))
 
 /* The reply to Renew and Report. */
 struct lease_reply {

@@ -14,6 +14,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "base/rank_totals.h"
 #include "rpc/messages/message.h"
 
 /* The numbers are those of gRPC. */
@@ -232,12 +233,34 @@ MESSAGE(rank_activity,
         FIELD_OR(missing_rank, STATUS_RANK_NONE),
         FIELD_BIN(details, LIMIT_ACTIVITY_DETAILS))
 
+/* What a rank has done since it joined, see base/rank_totals.h. */
+MESSAGE(rank_totals,
+        FIELD(calls),
+        FIELD(bytes_sent),
+        FIELD(bytes_received),
+        FIELD(wait_collective_us),
+        FIELD(wait_message_us),
+        FIELD(wait_forming_us),
+        FIELD(join_us),
+        FIELD(failures_timeout),
+        FIELD(failures_lost),
+        FIELD(failures_mismatch),
+        FIELD(failures_cancelled),
+        FIELD(failures_other))
+
 /* Job and Members: the job is in the metadata. The body may be missing. */
 struct job_request {
     uint32_t is_brief; /* nonzero: the reply has no members */
     uint32_t asks;     /* nonzero: ask all ranks which call they are in */
+    uint32_t totals;   /* nonzero: the reply has what each rank has done */
 };
-MESSAGE(job_request, OPTIONAL(1), FIELD(is_brief), OPTIONAL(1), FIELD(asks))
+MESSAGE(job_request,
+        OPTIONAL(1),
+        FIELD(is_brief),
+        OPTIONAL(1),
+        FIELD(asks),
+        OPTIONAL(1),
+        FIELD(totals))
 
 struct job_reply {
     struct job_summary line;
@@ -256,6 +279,8 @@ struct job_reply {
     char hosts[LIMIT_REPORT_REASON];   /* hosts of its members, as "a, b" */
     /* [n_members]; NULL: the ranks were not asked. */
     struct rank_activity *activities;
+    /* [n_members]; NULL: not requested. */
+    struct rank_totals *totals;
 };
 MESSAGE(
     job_reply,
@@ -272,7 +297,9 @@ MESSAGE(
     FIELD(missing),
     FIELD(hosts),
     OPTIONAL(1),
-    FIELD_STRUCTS_PARALLEL(activities, n_members, rank_activity, LIMIT_RANKS))
+    FIELD_STRUCTS_PARALLEL(activities, n_members, rank_activity, LIMIT_RANKS),
+    OPTIONAL(1),
+    FIELD_STRUCTS_PARALLEL(totals, n_members, rank_totals, LIMIT_RANKS))
 
 /* What is known of a member beyond its call, put together from what all ranks
  * have told. */

@@ -107,12 +107,12 @@ on_left(void *owner, const struct rpc_answer *answer)
 static void
 member_leave(struct member *member)
 {
-    const struct member_request request = {member->epoch,
-                                           member->request.incarnation};
+    const struct leave_request request = {
+        .member = {member->epoch, member->request.incarnation}};
     CLEANUP(pack_deinit) struct pack pack;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    member_request_encode(&request, &pack);
+    leave_request_encode(&request, &pack);
     member_call(member, METHOD_RENDEZVOUS_LEAVE, &pack, on_left);
 }
 

@@ -255,6 +255,38 @@ recorded_snapshots_give_their_sentences(void **state)
     }
 }
 
+/* Whoever looks each second sees ranks that wait equally long in the same
+ * places, though they answer at slightly different moments. */
+static void
+ranks_that_wait_equally_long_keep_their_places(void **state)
+{
+    static const uint64_t ages_ms[][2] = {
+        {5000, 5003}, {6004, 6001}, {60000, 59990}, {9000, 1000}};
+
+    for (size_t i = 0; i < COUNT_OF(ages_ms); i++) {
+        CLEANUP(recorded_free) struct recorded recorded = {0};
+        struct verdict verdict = {0};
+        uint32_t order[RANKS_MAX];
+
+        recorded_load("stopped", &recorded);
+        recorded.ranks[0].call.age_ms = ages_ms[i][0];
+        recorded.ranks[1].call.age_ms = ages_ms[i][1];
+        diagnosis_make(&recorded.snapshot, &verdict);
+        diagnosis_order(&recorded.snapshot, &verdict, order);
+        assert_memory_equal(order, ((uint32_t[]){2, 0, 1}), sizeof(*order) * 3);
+    }
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    const struct verdict verdict = {0};
+    uint32_t order[RANKS_MAX];
+
+    /* Who waits much longer is further behind. */
+    recorded_load("stopped", &recorded);
+    recorded.ranks[0].call.age_ms = 1000;
+    recorded.ranks[1].call.age_ms = 9000;
+    diagnosis_order(&recorded.snapshot, &verdict, order);
+    assert_memory_equal(order, ((uint32_t[]){2, 1, 0}), sizeof(*order) * 3);
+}
+
 /* The page shows the sentences of the stopped rank. */
 static void
 page_shows_what_is_said(void **state)
@@ -523,6 +555,7 @@ main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_snapshots_give_their_sentences),
+        cmocka_unit_test(ranks_that_wait_equally_long_keep_their_places),
         cmocka_unit_test(page_shows_what_is_said),
         cmocka_unit_test(process_in_disk_sleep_is_named_with_its_swap),
         cmocka_unit_test(disk_sleep_that_holds_nobody_up_is_no_cause),

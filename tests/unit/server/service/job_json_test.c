@@ -1,5 +1,7 @@
-/* tests/unit/server/service/job_json_test.c - service/job_json.c and page_query.c */
+/* tests/unit/server/service/job_json_test.c - service/job_json.c, page_query.c
+ * and page_verdicts.c */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,8 @@ assert_json(char *found, const char *expected)
     free(found);
 }
 
+static const struct page_verdicts nothing_known;
+
 static void
 jobs_tell_since_when_and_not_for_how_long(void **state)
 {
@@ -44,22 +48,35 @@ jobs_tell_since_when_and_not_for_how_long(void **state)
         "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,\"jobs\":["
         "{\"name\":\"a\",\"state\":\"running\",\"epoch\":7,\"size\":3,"
         "\"members\":2,\"lost\":1,\"left\":0,\"since_ms\":1700000003000,"
-        "\"verdict\":\"\"},"
+        "\"is_held_up\":false,\"verdict\":\"\"},"
         "{\"name\":\"b\",\"state\":\"ended\",\"epoch\":0,\"size\":2,"
         "\"members\":0,\"lost\":0,\"left\":2,\"since_ms\":1700000005000,"
-        "\"verdict\":\"\"}]}";
+        "\"is_held_up\":false,\"verdict\":\"\"}]}";
 
     (void)state;
-    assert_json(jobs_json(&jobs, &context), expected);
+    assert_json(jobs_json(&jobs, &nothing_known, &context), expected);
     /* A second later nothing else is to be told. */
     later.now_ns += CLOCK_NS_PER_S;
     items[0].age_ns += CLOCK_NS_PER_S;
     items[1].age_ns += CLOCK_NS_PER_S;
-    assert_json(jobs_json(&jobs, &later), expected);
-    assert_json(jobs_json(&(struct cluster_jobs){0}, &context),
+    assert_json(jobs_json(&jobs, &nothing_known, &later), expected);
+    assert_json(jobs_json(&(struct cluster_jobs){0}, &nothing_known, &context),
                 "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,"
                 "\"jobs\":[]}");
 }
+
+static const struct cluster_member_activity activities[3] = {
+    {.silence = "",
+     .call = "hoop_comm_create (3 ranks)",
+     .communicator = "",
+     .waits_for = "rank 1 (a:71)",
+     .number = 3,
+     .age_ms = 1500,
+     .n_calls = 1,
+     .missing_rank = 1},
+    {.silence = "", .call = "", .missing_rank = CLUSTER_RANK_ANY},
+    {.silence = "it is lost", .call = "", .missing_rank = CLUSTER_RANK_ANY},
+};
 
 static void
 job_tells_what_each_rank_is_in(void **state)
@@ -82,17 +99,6 @@ job_tells_what_each_rank_is_in(void **state)
          .state = CLUSTER_MEMBER_LOST,
          .reason = "reset"},
     };
-    const struct cluster_member_activity activities[] = {
-        {.silence = "",
-         .call = "barrier #3",
-         .communicator = "world",
-         .waits_for = "rank 1 (a:71) to send",
-         .number = 3,
-         .age_ms = 1500,
-         .n_calls = 1},
-        {.silence = "", .call = ""},
-        {.silence = "it is lost", .call = ""},
-    };
     const struct cluster_job_detail job = {
         .line = {.name = "j", .state = CLUSTER_JOB_RUNNING},
         .missing = "",
@@ -107,12 +113,20 @@ job_tells_what_each_rank_is_in(void **state)
         job_json(&job, &context),
         "{\"name\":\"j\",\"state\":\"running\",\"epoch\":0,\"size\":0,"
         "\"members\":0,\"lost\":0,\"left\":0,\"since_ms\":1700000005000,"
-        "\"verdict\":\"\",\"clock_ms\":1700000005000,\"size_min\":0,"
+        "\"is_held_up\":true,\"verdict\":\"A communicator is half joined: rank "
+        "1 "
+        "(a:71) has not called to create it; rank 0 (a:70) waits in "
+        "hoop_comm_create (3 ranks) for 1.5 s.\",\"kind\":\"half-joined\","
+        "\"advice\":\"Look at what rank 1 (a:71) does instead: all members of "
+        "a communicator must create it, in the same order.\","
+        "\"culprits\":[1],\"order\":[1,2,0],"
+        "\"clock_ms\":1700000005000,\"size_min\":0,"
         "\"missing\":\"\",\"hosts\":\"\",\"ranks\":["
         "{\"rank\":0,\"state\":\"active\",\"host\":\"a\",\"pid\":70,"
         "\"lease_left_ms\":9000,\"reason\":\"\",\"activity\":{\"calls\":1,"
-        "\"call\":\"barrier #3\",\"communicator\":\"world\",\"number\":3,"
-        "\"age_ms\":1500,\"waits_for\":\"rank 1 (a:71) to send\"}},"
+        "\"call\":\"hoop_comm_create (3 "
+        "ranks)\",\"communicator\":\"\",\"number\":3,"
+        "\"age_ms\":1500,\"waits_for\":\"rank 1 (a:71)\"}},"
         "{\"rank\":1,\"state\":\"active\",\"host\":\"a\",\"pid\":71,"
         "\"lease_left_ms\":0,\"reason\":\"\",\"activity\":{\"calls\":0}},"
         "{\"rank\":null,\"state\":\"lost\",\"host\":\"b\\\"\\u000a\\u001b\","
@@ -176,8 +190,7 @@ queries_are_bounded_and_known_by_their_tickets(void **state)
     assert_non_null(query);
 
     const struct cluster_event event = page_query_event(query, "t", 5);
-    assert_int_equal(event.kind, CLUSTER_JOB);
-    assert_int_equal(event.view, CLUSTER_VIEW_ACTIVITY);
+    assert_int_equal(event.kind, CLUSTER_WHY);
     assert_int_equal(event.role, ROLE_OPERATOR);
     assert_string_equal(event.job, "a/b");
     assert_string_equal(event.token, "t");
@@ -185,6 +198,156 @@ queries_are_bounded_and_known_by_their_tickets(void **state)
     assert_null(page_query_of_ticket(queries, (uint64_t)(uintptr_t)state));
     page_queries_deinit(queries);
     free(queries);
+}
+
+static struct cluster_job_summary
+running_job(const char *name, uint32_t size)
+{
+    return (struct cluster_job_summary){.name = name,
+                                        .state = CLUSTER_JOB_RUNNING,
+                                        .epoch = 7,
+                                        .size = size,
+                                        .age_ns = CLOCK_NS_PER_S};
+}
+
+/* Each reply of the list and of a job keeps its verdict for the list. */
+static void
+list_shows_the_verdicts_of_replies(void **state)
+{
+    struct page_verdicts *verdicts = calloc(1, sizeof(*verdicts));
+    struct cluster_job_summary items[] = {running_job("a", 2),
+                                          running_job("b", 2)};
+    const struct cluster_reply list = {.kind = CLUSTER_REPLY_JOBS,
+                                       .jobs = {.items = items, .n_items = 2}};
+    const struct cluster_reply why = {
+        .kind = CLUSTER_REPLY_WHY,
+        .job = {.line = items[1], .missing = "", .hosts = ""}};
+    struct job_json_context later = context;
+
+    (void)state;
+    page_query_take_reply(&list, context.now_ns, verdicts);
+    page_query_take_reply(&why, context.now_ns, verdicts);
+    char *json = page_query_json(&list, verdicts, &context);
+    assert_non_null(
+        strstr(json, "\"is_held_up\":false,\"verdict\":\"\"},{\"name\":\"b\""));
+    assert_non_null(strstr(json, "\"verdict\":\"Nothing is stuck: "));
+    free(json);
+
+    /* Another job of the name has none. */
+    items[1].epoch = 8;
+    page_query_take_reply(&list, context.now_ns, verdicts);
+    json = page_query_json(&list, verdicts, &context);
+    assert_null(strstr(json, "Nothing is stuck"));
+    free(json);
+
+    /* After a pause, what was true is true no more. */
+    page_query_take_reply(&why, context.now_ns, verdicts);
+    items[1].epoch = 7;
+    page_query_take_reply(&list, context.now_ns, verdicts);
+    page_query_take_reply(&why, context.now_ns, verdicts);
+    later.now_ns += 6 * CLOCK_NS_PER_S;
+    items[0].age_ns += 6 * CLOCK_NS_PER_S;
+    items[1].age_ns += 6 * CLOCK_NS_PER_S;
+    page_query_take_reply(&list, later.now_ns, verdicts);
+    json = page_query_json(&list, verdicts, &later);
+    assert_null(strstr(json, "Nothing is stuck"));
+    free(json);
+    page_verdicts_deinit(verdicts);
+    free(verdicts);
+}
+
+/* Take the turns of one second, count them by job, and return their number. */
+static size_t
+turns_take(struct page_verdicts *verdicts,
+           uint64_t now_ns,
+           unsigned char counts[100])
+{
+    const char *job = NULL;
+    size_t n = 0;
+
+    while ((job = page_verdicts_take_turn(verdicts, now_ns))) {
+        counts[strtoul(job, NULL, 10)]++;
+        n++;
+    }
+    return n;
+}
+
+/* A hundred jobs are not asked in each second, but all in turn. */
+static void
+jobs_take_turns(void **state)
+{
+    struct page_verdicts *verdicts = calloc(1, sizeof(*verdicts));
+    struct cluster_job_summary items[100];
+    char names[100][8];
+    unsigned char counts[100] = {0};
+    const struct cluster_jobs jobs = {.items = items, .n_items = 100};
+    uint64_t now_ns = context.now_ns;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        snprintf(names[i], sizeof(names[i]), "%zu", i);
+        items[i] = running_job(names[i], 4);
+    }
+    for (size_t second = 0; second < 7; second++) {
+        page_verdicts_list(verdicts, &jobs, now_ns);
+        assert_in_range(turns_take(verdicts, now_ns, counts), 4, 16);
+        /* Whoever else looks in the same second asks nobody. */
+        if (second < 6)
+            assert_int_equal(turns_take(verdicts, now_ns, counts), 0);
+        now_ns += CLOCK_NS_PER_S;
+        for (size_t i = 0; i < 100; i++)
+            items[i].age_ns += CLOCK_NS_PER_S;
+    }
+    for (size_t i = 0; i < 100; i++)
+        assert_in_range(counts[i], 1, 2);
+
+    /* Large ones ask fewer. */
+    memset(counts, 0, sizeof(counts));
+    for (size_t i = 0; i < 100; i++)
+        items[i].size = 300;
+    page_verdicts_list(verdicts, &jobs, now_ns);
+    assert_int_equal(turns_take(verdicts, now_ns, counts), 4);
+    page_verdicts_deinit(verdicts);
+    free(verdicts);
+}
+
+/* What has ended only ages, and of several of one name the last is told of. */
+static void
+ended_jobs_are_asked_seldom(void **state)
+{
+    struct page_verdicts *verdicts = calloc(1, sizeof(*verdicts));
+    struct cluster_job_summary items[2] = {
+        {.name = "5",
+         .state = CLUSTER_JOB_ENDED,
+         .age_ns = 40 * CLOCK_NS_PER_S},
+        {.name = "5",
+         .state = CLUSTER_JOB_ENDED,
+         .age_ns = 80 * CLOCK_NS_PER_S},
+    };
+    const struct cluster_jobs jobs = {.items = items, .n_items = 2};
+    const struct verdict verdict = {.sentence = "It ended."};
+    unsigned char counts[100] = {0};
+    uint64_t now_ns = 100 * CLOCK_NS_PER_S;
+
+    (void)state;
+    for (size_t second = 0; second < 6; second++) {
+        page_verdicts_list(verdicts, &jobs, now_ns);
+        if (turns_take(verdicts, now_ns, counts) > 0)
+            page_verdicts_keep(verdicts, &items[0], &verdict, now_ns);
+        assert_int_equal(counts[5], 1);
+        assert_non_null(page_verdicts_find(verdicts, &items[0], now_ns));
+        assert_null(page_verdicts_find(verdicts, &items[1], now_ns));
+        now_ns += CLOCK_NS_PER_S;
+        items[0].age_ns += CLOCK_NS_PER_S;
+        items[1].age_ns += CLOCK_NS_PER_S;
+    }
+    now_ns += CLOCK_NS_PER_S;
+    items[0].age_ns += CLOCK_NS_PER_S;
+    items[1].age_ns += CLOCK_NS_PER_S;
+    page_verdicts_list(verdicts, &jobs, now_ns);
+    assert_int_equal(turns_take(verdicts, now_ns, counts), 1);
+    page_verdicts_deinit(verdicts);
+    free(verdicts);
 }
 
 int
@@ -196,6 +359,9 @@ main(void)
         cmocka_unit_test(forming_job_has_no_activities),
         cmocka_unit_test(notices_and_errors_are_one_line),
         cmocka_unit_test(queries_are_bounded_and_known_by_their_tickets),
+        cmocka_unit_test(list_shows_the_verdicts_of_replies),
+        cmocka_unit_test(jobs_take_turns),
+        cmocka_unit_test(ended_jobs_are_asked_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

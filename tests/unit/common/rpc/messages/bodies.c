@@ -20,7 +20,7 @@
 /* The corpus of the fuzz target counts them: new ones are added at the end. */
 const struct body bodies[] = {
     BODY(join_request),
-    BODY(member_request),
+    BODY(leave_request),
     BODY(lease_reply),
     BODY(report_request),
     BODY(watch_request),

@@ -174,6 +174,114 @@ join_reply_roster_count_without_bytes_is_refused(void **state)
         HOOP_E_DATA_LOSS);
 }
 
+static const struct rank_totals sample_totals = {
+    .calls = 1,
+    .bytes_sent = 300,
+    .bytes_received = 70000,
+    .wait_collective_us = 5000000000,
+    .wait_message_us = 5,
+    .wait_forming_us = 6,
+    .join_us = 7,
+    .failures_timeout = 8,
+    .failures_lost = 9,
+    .failures_mismatch = 10,
+    .failures_cancelled = 11,
+    .failures_other = UINT64_MAX,
+};
+
+/* The bytes are those that docs/rpc.md describes. */
+static void
+totals_are_at_the_end_of_a_renewal(void **state)
+{
+    static const uint8_t end[] = {
+        0x9c, 0x01, 0xcd, 0x01, 0x2c, 0xce, 0x00, 0x01, 0x11, 0x70, 0xcf, 0x00,
+        0x00, 0x00, 0x01, 0x2a, 0x05, 0xf2, 0x00, 0x05, 0x06, 0x07, 0x08, 0x09,
+        0x0a, 0x0b, 0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    };
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    renew_request_encode(
+        &(struct renew_request){{3, 5}, .totals = sample_totals}, &pack);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_true(n_bytes > sizeof(end));
+    assert_memory_equal(bytes + n_bytes - sizeof(end), end, sizeof(end));
+}
+
+/* Workers of an earlier version tell none, and what they do tell is read. */
+static void
+member_requests_without_totals_are_read(void **state)
+{
+    static const uint8_t leave[] = {0x92, 0x03, 0x05};
+    static const uint8_t renew[] = {0x96, 0x03, 0x05, 0x09, 0xc4, 0x01,
+                                    0x02, 0x04, 0x97, 0xa0, 0xa1, 'c',
+                                    0xa0, 0xa1, 'w',  0x07, 0x08, 0x01};
+    static const struct rank_totals none;
+    struct leave_request left;
+    struct renew_request renewed;
+
+    assert_ok(leave_request_decode((struct message_span){leave, sizeof(leave)},
+                                   &left));
+    assert_int_equal(left.member.incarnation, 5);
+    assert_memory_equal(&left.totals, &none, sizeof(none));
+    assert_ok(renew_request_decode((struct message_span){renew, sizeof(renew)},
+                                   &renewed));
+    assert_int_equal(renewed.activity_query, 4);
+    assert_int_equal(renewed.activity.age_ms, 8);
+    assert_memory_equal(&renewed.totals, &none, sizeof(none));
+}
+
+/* Details of an activity are within it, so totals are behind both, and each may
+ * come without the other. */
+static void
+details_of_an_activity_do_not_move_totals(void **state)
+{
+    /* Epoch to activity query, an activity, and the totals. */
+    static const uint8_t renew[] = {
+        0x97, 0x03, 0x05, 0x00, 0xc4, 0x00, 0x04,             /* member */
+        0x9a, 0xa0, 0xa1, 'c',  0xa0, 0xa1, 'w',  0x07, 0x08, /* activity */
+        0x01, 0x3c, 0x03, 0xc4, 0x02, 'd',  '2',              /* its end */
+        0x9c, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* totals */
+        0x09, 0x0a, 0x0b, 0x0c,
+    };
+    static const uint8_t renew_without_details[] = {
+        0x97, 0x03, 0x05, 0x00, 0xc4, 0x00, 0x04,             /* member */
+        0x97, 0xa0, 0xa1, 'c',  0xa0, 0xa1, 'w',  0x07, 0x08, /* activity */
+        0x01, 0x9c, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, /* totals */
+        0x08, 0x09, 0x0a, 0x0b, 0x0c,
+    };
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    struct renew_request request;
+
+    assert_ok(renew_request_decode((struct message_span){renew, sizeof(renew)},
+                                   &request));
+    assert_int_equal(request.activity.n_calls, 1);
+    assert_int_equal(request.activity.last_sign_ms, 60);
+    assert_int_equal(request.activity.missing_rank, 3);
+    assert_int_equal(request.activity.details.n_bytes, 2);
+    assert_memory_equal(request.activity.details.bytes, "d2", 2);
+    assert_int_equal(request.totals.calls, 1);
+    assert_int_equal(request.totals.failures_other, 12);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    renew_request_encode(&request, &pack);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_int_equal(n_bytes, sizeof(renew));
+    assert_memory_equal(bytes, renew, sizeof(renew));
+
+    assert_ok(renew_request_decode(
+        (struct message_span){renew_without_details,
+                              sizeof(renew_without_details)},
+        &request));
+    assert_int_equal(request.activity.n_calls, 1);
+    assert_int_equal(request.activity.details.n_bytes, 0);
+    assert_int_equal(request.totals.calls, 1);
+    assert_int_equal(request.totals.failures_other, 12);
+}
+
 static void
 rendezvous_bodies_hold_the_rules_of_bodies(void **state)
 {
@@ -188,8 +296,9 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
     body_check("join_request", &pack);
     join_reply_encode(&sample_reply, &pack);
     body_check("join_reply", &pack);
-    member_request_encode(&(struct member_request){3, UINT64_MAX}, &pack);
-    body_check("member_request", &pack);
+    leave_request_encode(
+        &(struct leave_request){{3, UINT64_MAX}, sample_totals}, &pack);
+    body_check("leave_request", &pack);
     renew_request_encode(
         &(struct renew_request){{3, 5},
                                 9,
@@ -204,7 +313,8 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
                                  2,
                                  60,
                                  3,
-                                 {(const uint8_t *)"details", 7}}},
+                                 {(const uint8_t *)"details", 7}},
+                                sample_totals},
         &pack);
     body_check("renew_request", &pack);
     lease_reply_encode(&(struct lease_reply){3, 300, 10000}, &pack);
@@ -228,6 +338,9 @@ main(void)
         cmocka_unit_test(join_request_without_a_least_rank_is_read),
         cmocka_unit_test(join_request_host_too_long_is_refused),
         cmocka_unit_test(join_reply_roster_count_without_bytes_is_refused),
+        cmocka_unit_test(totals_are_at_the_end_of_a_renewal),
+        cmocka_unit_test(member_requests_without_totals_are_read),
+        cmocka_unit_test(details_of_an_activity_do_not_move_totals),
         cmocka_unit_test(rendezvous_bodies_hold_the_rules_of_bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -280,7 +280,7 @@ operator_bodies_hold_the_rules_of_bodies(void **state)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_reply_encode(&sample_job, &pack);
     body_check("job_reply", &pack);
-    job_request_encode(&(struct job_request){1, 1}, &pack);
+    job_request_encode(&(struct job_request){1, 1, 1}, &pack);
     body_check("job_request", &pack);
     jobs_reply_encode(&(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2,
                                            lines, 1700000000000},
