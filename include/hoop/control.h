@@ -203,7 +203,8 @@ struct hoop_control_why_rank {
         *rank;             /* with its activity, if it was asked */
     uint64_t last_sign_ms; /* since it was last heard; UINT64_MAX: not known */
     bool is_setup; /* it creates a communicator, or agrees on something */
-    uint64_t communicator_id;
+    uint64_t
+        communicator_id;   /* as of hoop_control_group; 0: the world or none */
     uint32_t awaited_rank; /* for which it waits; HOOP_CONTROL_RANK_ANY: none */
     const char
         *awaited_doing; /* "in this call", "in another call", "in no call",

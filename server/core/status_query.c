@@ -378,8 +378,8 @@ activity_describe_silence(const struct cluster *cluster,
     else
         text_buffer_append(
             &silence,
-            "no answer within %.1f s: stopped, dead or cut off? Its "
-            "last sign of life came %.1f s ago",
+            "no answer within %.1f s: stopped, dead or cut off? hoopd "
+            "last heard of it %.1f s ago",
             ns_to_seconds(cluster->now_ns -
                           member->job->activities.query_started_ns),
             ns_to_seconds(cluster->now_ns - member->renewed_ns));

@@ -29,6 +29,10 @@ struct rule {
     const char *advice;
 };
 
+#define LEAVE_NO_DEBUGGER                                                      \
+    "Leave no debugger attached: a process that is stopped for "               \
+    "HOOP_FAILURE_TIMEOUT is declared lost."
+
 static const struct rule rules[] = {
     {"missing", finding_missing_at_join,
      "The job waits for {detail} to join; {n} of {size} have come in {age}.",
@@ -38,6 +42,10 @@ static const struct rule rules[] = {
      "The job is forming; {n} have come in {age}, and nobody is known to be "
      "missing.",
      ""},
+    {"ended-lost", finding_ended_after_stop,
+     "The job ended {age} ago, and {culprit} was lost first: {reason}.",
+     "Find out who stopped process {pid} on {host}: a signal, a debugger or a "
+     "batch system. What the others report follows from that."},
     {"ended-lost", finding_ended_after_loss,
      "The job ended {age} ago, and {culprit} was lost first: {reason}.",
      "Read the output of that process first; what the others report follows "
@@ -73,30 +81,35 @@ static const struct rule rules[] = {
      "Look at the network between {host2} and {host}: hoopctl doctor --peer "
      "tries both directions."},
     {"all-silent", finding_all_silent,
-     "No rank answers hoopd; the last sign of life of {culprit} came {sign} "
-     "ago: they have ended without a word, or hoopd is cut off from them.",
+     "No rank answers hoopd, which last heard of {culprit} {sign} ago: they "
+     "have ended without a word, or hoopd is cut off from them.",
      "Look whether their processes run, and at their output."},
     {"silent", finding_silent,
-     "{culprit} does not answer hoopd, and its last sign of life came {sign} "
-     "ago: it is frozen, or {host} is cut off{waits}.",
+     "{culprit} does not answer hoopd, which last heard of it {sign} ago: it "
+     "is frozen, or {host} is cut off{waits}.",
      "Look on {host} whether process {pid} runs."},
     {"half-joined", finding_half_joined,
      "A communicator is half joined: {detail} has not called to create "
      "it{waits}.",
      "Look at what {culprit} does instead: all members of a communicator must "
      "create it, in the same order."},
+    {"deadlock", finding_deadlock_of_communicators,
+     "Ranks wait for each other in different calls: {detail}.",
+     "Use the communicators in the same order on all ranks, or start the first "
+     "call without waiting for it; hoopctl groups lists their ranks."},
     {"deadlock", finding_deadlock,
      "Ranks wait for each other in different calls: {detail}.",
-     "Make all ranks call in the same order, or call the later ones "
-     "asynchronously."},
+     "Make the ranks call in an order in which each call finds its peers, or "
+     "start the first call without waiting for it."},
     {"computes", finding_computes,
      "{culprit} is in no call of hoop and computes{waits}.",
      "Look what it computes, and whether it has more to do than others: "
-     "py-spy dump --pid {pid}, or gdb -p {pid}, on {host}."},
+     "py-spy dump --pid {pid}, or gdb -p {pid} -batch -ex bt, on "
+     "{host}. " LEAVE_NO_DEBUGGER},
     {"never-calls", finding_never_calls,
      "{culprit} is in no call of hoop{detail}{waits}.",
-     "Look where its program waits: py-spy dump --pid {pid}, or gdb -p {pid}, "
-     "on {host}."},
+     "Look where its program waits: py-spy dump --pid {pid}, or gdb -p {pid} "
+     "-batch -ex bt, on {host}. " LEAVE_NO_DEBUGGER},
     {"slow-link", finding_slow_link,
      "Data move slowly between {culprit} and {other}: {detail}{waits}.",
      "Look at the network between {host} and {host2}, and whether others use "
@@ -106,6 +119,10 @@ static const struct rule rules[] = {
     {"waits", finding_waits_for_any, "The job waits for {detail}{waits}.",
      "Look at the ranks that could end the wait: each rank says below what it "
      "is in."},
+    {"lost", finding_lost_by_stop, "{culprit} is lost: {reason}{waits}.",
+     "Find out who stopped process {pid} on {host}: a signal, a debugger or a "
+     "batch system. The others go on if they shrink the job, and end "
+     "otherwise."},
     {"lost", finding_lost, "{culprit} is lost: {reason}{waits}.",
      "Read the output of that process; the others go on if they shrink the "
      "job, and end otherwise."},
@@ -141,21 +158,20 @@ waits_describe(const struct finding *finding, char text[LIMIT_ERROR_TEXT])
 {
     const struct snapshot_rank *waiter = finding->waiter;
     char name[FINDING_NAME_MAX];
+    char communicator[FINDING_COMMUNICATOR_MAX];
     char others[48] = "";
 
     text[0] = '\0';
     if (!waiter)
         return;
     finding_rank_name(waiter, name);
+    finding_communicator_name(&waiter->call, communicator);
     if (finding->n_waiters > 1)
         snprintf(others, sizeof(others), " and %" PRIu32 " other%s",
                  finding->n_waiters - 1, finding->n_waiters > 2 ? "s" : "");
-    snprintf(text, LIMIT_ERROR_TEXT,
-             "; %s%s wait%s in %.180s%s%.60s%s for %.1f s", name, others,
-             others[0] ? "" : "s", waiter->call.text,
-             waiter->call.communicator[0] ? " of '" : "",
-             waiter->call.communicator, waiter->call.communicator[0] ? "'" : "",
-             (double)waiter->call.age_ms / 1000);
+    snprintf(text, LIMIT_ERROR_TEXT, "; %s%s wait%s in %.180s%s for %.1f s",
+             name, others, others[0] ? "" : "s", waiter->call.text,
+             communicator, (double)waiter->call.age_ms / 1000);
 }
 
 static bool

@@ -26,6 +26,19 @@ finding_rank_name(const struct snapshot_rank *rank, char text[FINDING_NAME_MAX])
                  rank->rank, rank->host, rank->pid);
 }
 
+void
+finding_communicator_name(const struct snapshot_call *call,
+                          char text[FINDING_COMMUNICATOR_MAX])
+{
+    text[0] = '\0';
+    if (call->communicator[0])
+        snprintf(text, FINDING_COMMUNICATOR_MAX, " of '%.60s'",
+                 call->communicator);
+    else if (call->communicator_id > 0)
+        snprintf(text, FINDING_COMMUNICATOR_MAX, " of communicator @%" PRIu64,
+                 call->communicator_id);
+}
+
 /* Return the rank of that number in a running job, or NULL. */
 static const struct snapshot_rank *
 rank_by_number(const struct snapshot *snapshot, uint32_t rank)
@@ -149,6 +162,21 @@ first_lost_rank(const struct snapshot *snapshot)
             first = rank;
     }
     return first;
+}
+
+/* Return whether it was a process that was stopped for too long. */
+static bool
+was_stopped(const struct snapshot_rank *lost)
+{
+    return lost && strncmp(lost->reason, "stopped (", 9) == 0;
+}
+
+bool
+finding_ended_after_stop(const struct snapshot *snapshot,
+                         struct finding *finding)
+{
+    return was_stopped(first_lost_rank(snapshot)) &&
+           finding_ended_after_loss(snapshot, finding);
 }
 
 bool
@@ -417,14 +445,13 @@ edge_describe(const struct snapshot_rank *rank,
 {
     char name[FINDING_NAME_MAX];
     char awaited[FINDING_NAME_MAX];
+    char communicator[FINDING_COMMUNICATOR_MAX];
 
     finding_rank_name(rank, name);
     finding_rank_name(next, awaited);
-    const int n =
-        snprintf(text, n_room, "%s waits in %.100s%s%.40s%s for %s", name,
-                 rank->call.text, rank->call.communicator[0] ? " of '" : "",
-                 rank->call.communicator, rank->call.communicator[0] ? "'" : "",
-                 awaited);
+    finding_communicator_name(&rank->call, communicator);
+    const int n = snprintf(text, n_room, "%s waits in %.100s%s for %s", name,
+                           rank->call.text, communicator, awaited);
     return n > 0 && (size_t)n < n_room ? (size_t)n : 0;
 }
 
@@ -461,6 +488,21 @@ finding_deadlock(const struct snapshot *snapshot, struct finding *finding)
     finding->culprit = first;
     finding->waiter = first;
     return true;
+}
+
+bool
+finding_deadlock_of_communicators(const struct snapshot *snapshot,
+                                  struct finding *finding)
+{
+    if (!finding_deadlock(snapshot, finding))
+        return false;
+    for (size_t i = 1; i < finding->n_culprits; i++) {
+        if (rank_by_number(snapshot, finding->culprits[i])
+                ->call.communicator_id !=
+            finding->culprit->call.communicator_id)
+            return true;
+    }
+    return false;
 }
 
 /* Return whether the chain of those who wait ends at a rank in no call. */
@@ -588,6 +630,13 @@ finding_lost(const struct snapshot *snapshot, struct finding *finding)
             finding_add_culprit(finding, rank);
     }
     return true;
+}
+
+bool
+finding_lost_by_stop(const struct snapshot *snapshot, struct finding *finding)
+{
+    return was_stopped(first_lost_rank(snapshot)) &&
+           finding_lost(snapshot, finding);
 }
 
 bool

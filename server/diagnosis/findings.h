@@ -30,6 +30,7 @@ finding_fn(const struct snapshot *snapshot, struct finding *finding);
 
 finding_fn finding_missing_at_join;
 finding_fn finding_forming;
+finding_fn finding_ended_after_stop;
 finding_fn finding_ended_after_loss;
 finding_fn finding_ended;
 finding_fn finding_mismatch;
@@ -42,22 +43,31 @@ finding_fn finding_link_silent;
 finding_fn finding_all_silent;
 finding_fn finding_silent;
 finding_fn finding_half_joined;
+finding_fn finding_deadlock_of_communicators;
 finding_fn finding_deadlock;
 finding_fn finding_computes;
 finding_fn finding_never_calls;
 finding_fn finding_slow_link;
 finding_fn finding_waits;
 finding_fn finding_waits_for_any;
+finding_fn finding_lost_by_stop;
 finding_fn finding_lost;
 finding_fn finding_holds_up;
 finding_fn finding_moves;
 
 /* Write "rank 2 (host:pid)" of rank. */
 enum {
-    FINDING_NAME_MAX = LIMIT_NAME + 48
+    FINDING_NAME_MAX = LIMIT_NAME + 48,
+    FINDING_COMMUNICATOR_MAX = 80,
 };
 void
 finding_rank_name(const struct snapshot_rank *rank,
                   char text[FINDING_NAME_MAX]);
+
+/* Write " of 'world'", " of communicator @1" as hoopctl groups calls it, or
+ * "". */
+void
+finding_communicator_name(const struct snapshot_call *call,
+                          char text[FINDING_COMMUNICATOR_MAX]);
 
 #endif

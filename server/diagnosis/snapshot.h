@@ -52,8 +52,8 @@ struct snapshot_call {
     const char *text; /* "allreduce #7 (float32, 4 elements, sum)"; "": the
                          rank is in no call */
     const char *communicator; /* its name, or "" */
-    uint64_t communicator_id;
-    uint64_t number; /* of a collective; 0: a message, or no call */
+    uint64_t communicator_id; /* as in hoopctl groups; 0: the world or none */
+    uint64_t number;          /* of a collective; 0: a message, or no call */
     uint64_t age_ms;
     bool is_setup; /* it waits in the coordinator until others come, too */
     uint32_t awaited_rank;

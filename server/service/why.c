@@ -110,7 +110,8 @@ rank_fill_details(const struct activity_details *from,
     rank->failure_status = (enum hoop_status)from->failure_status;
     if (call->is_setup)
         return;
-    call->communicator_id = from->communicator_id;
+    call->communicator_id =
+        from->communicator_id > 0 ? from->communicator_id - 1 : 0;
     call->awaited_rank = from->awaited_rank;
     if (from->awaited_doing <= AWAITED_IN_NO_CALL)
         call->awaited_doing = (enum snapshot_doing)from->awaited_doing;
@@ -163,6 +164,9 @@ processes_take_over(const struct job_snapshot *job, size_t from)
         struct snapshot_rank *rank = &job->ranks[seen->rank];
         /* A rank that has answered was not stopped when it did. */
         if (!is_own && (rank->has_answered || rank->process.state))
+            continue;
+        /* A thread that waits in a call runs just to answer. */
+        if (is_own && rank->call.text[0] && seen->state == 'R')
             continue;
         rank->process = (struct snapshot_process){
             .state = seen->state < 128 ? (char)seen->state : '\0',

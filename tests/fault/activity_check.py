@@ -122,8 +122,8 @@ def check_stopped(job):
     os.waitid(os.P_PID, job.members[2].popen.pid, os.WSTOPPED)
     job.await_shown('one is stopped', lambda shown: (
         has(shown[0], call=CALL) and re.fullmatch(
-            r'no answer within 0\.8 s: stopped, dead or cut off\? Its last sign of '
-            r'life came \d+\.\d s ago', shown[2].get('silence', ''))))
+            r'no answer within 0\.8 s: stopped, dead or cut off\? hoopd last heard '
+            r'of it \d+\.\d s ago', shown[2].get('silence', ''))))
     job.members[2].popen.send_signal(signal.SIGCONT)
     job.tell('allreduce', 2)
     for member in job.members:

@@ -141,7 +141,7 @@ class Job:
         shown = subprocess.run([self.hoopctl, '--json', 'why', 'train'], text=True,
                                env=environment_clean() | self.access, timeout=30,
                                stdout=subprocess.PIPE, check=False)
-        if shown.returncode not in (0, 1):
+        if shown.returncode not in (0, 1, 66):
             raise Wrong(f'hoopctl why exits with {shown.returncode}')
         # Before the first has joined, there is no such job.
         seen = json.loads(shown.stdout or '{"kind": "", "culprits": [], "verdict": ""}')
@@ -344,6 +344,17 @@ def is_seen(job, seen, kind, culprits, sentence):
             and seen['code'] == int(kind not in ('moving', 'forming', 'ended')))
 
 
+def check_communicators(job, seen):
+    """The communicators have the numbers of hoopctl groups."""
+    shown = subprocess.run([job.hoopctl, '--json', 'groups'], text=True, timeout=30,
+                           env=environment_clean() | job.access,
+                           stdout=subprocess.PIPE, check=True)
+    groups = {group['communicator'] for group in json.loads(shown.stdout)['groups']}
+    waits = {rank['call']['communicator_id'] for rank in seen['ranks'] if rank['call']}
+    if not waits or waits - groups - {0}:
+        raise Wrong(f'calls are of communicators {waits}, groups are {groups}')
+
+
 def check(programs, folder, name, record):
     make, size, settings, kind, culprits, sentence = CASES[name]
     job = Job(programs, folder, size, **settings)
@@ -354,6 +365,10 @@ def check(programs, folder, name, record):
                    is_seen(job, seen[-1], kind, culprits, sentence))
         if seen[-1]['took_s'] > ANSWER_S:
             raise Wrong(f'{name}: hoopctl why took {seen[-1]["took_s"]:.1f} s')
+        if any(rank['call'] and rank['process'] == 'running' for rank in seen[-1]['ranks']):
+            raise Wrong(f'{name}: a rank that waits in a call is said to run')
+        if name == 'deadlock':
+            check_communicators(job, seen[-1])
     except Wrong as error:
         raise Wrong(f'{error}, but at last:\n{json.dumps(seen[-1:], indent=1)}'
                     f'\n{job.masked(seen[-1]["verdict"]) if seen else ""}') from error

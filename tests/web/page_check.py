@@ -192,8 +192,8 @@ def check_faults(browser, programs, folder):
         job.stop(2)
         rows = rows_when(browser, 'a rank is silent, and first', lambda rows: rows and
                          rows[0][:2] == ['2\n! the cause', '? gives no answer'])
-        expect('why', re.match(r'no answer within 0\.8 s: stopped, dead or cut off\? Its '
-                               r'last sign of life came \d', rows[0][4]), rows)
+        expect('why', re.match(r'no answer within 0\.8 s: stopped, dead or cut off\? '
+                               r'hoopd last heard of it \d', rows[0][4]), rows)
         browser.await_text('#job-summary', '3 ranks: 1 gives no answer, 2 wait.')
         said = verdict_agrees(browser, hoopd, programs, 'train', 'stopped', [2])
         expect('it names the rank', said.startswith(

@@ -11,12 +11,16 @@
 #include <string.h>
 
 #include "hoopctl/command.h"
+#include "hoopctl/local_job.h"
 #include "hoopctl/options.h"
 #include "hoopctl/shown.h"
 #include "standard_output.h"
+#include "variable.h"
 
 enum command_need {
-    COMMAND_ASKS, /* needs a coordinator */
+    COMMAND_ASKS,  /* needs a coordinator */
+    COMMAND_LOOKS, /* the same, and changes nothing: it may be that of a job
+                      that hooprun runs here */
     COMMAND_ALONE,
     COMMAND_SPEAKS, /* needs none, and prints its own errors */
 };
@@ -32,10 +36,10 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"status", NULL, 0, 0, "status", status_run, COMMAND_ASKS},
-    {"ranks", NULL, 0, 0, "ranks", ranks_run, COMMAND_ASKS},
-    {"why", NULL, 0, 1, "why [JOB] [--all]", why_run, COMMAND_ASKS},
-    {"groups", NULL, 0, 0, "groups", groups_run, COMMAND_ASKS},
+    {"status", NULL, 0, 0, "status", status_run, COMMAND_LOOKS},
+    {"ranks", NULL, 0, 0, "ranks", ranks_run, COMMAND_LOOKS},
+    {"why", NULL, 0, 1, "why [JOB] [--all]", why_run, COMMAND_LOOKS},
+    {"groups", NULL, 0, 0, "groups", groups_run, COMMAND_LOOKS},
     {"health", NULL, 0, 0, "health", health_run, COMMAND_ASKS},
     {"store", "get", 1, 1, "store get KEY", store_get_run, COMMAND_ASKS},
     {"store", "wait", 1, 1, "store wait KEY", store_wait_run, COMMAND_ASKS},
@@ -126,22 +130,90 @@ command_find(const struct options *options)
     return command;
 }
 
+/* 1 says of why that something holds the job up, and so nothing else. */
 static int
-exit_code(enum hoop_status status)
+exit_code(const struct command *command, enum hoop_status status)
 {
+    if (command->run == why_run && status == HOOP_E_NOT_FOUND)
+        return OPTIONS_EXIT_NO_JOB;
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
         return OPTIONS_EXIT_UNAVAILABLE;
     if (status == HOOP_E_UNAUTHENTICATED || status == HOOP_E_DENIED)
         return OPTIONS_EXIT_DENIED;
-    return EXIT_FAILURE;
+    return command->run == why_run ? OPTIONS_EXIT_UNAVAILABLE : EXIT_FAILURE;
 }
 
 static int
-failure_show(enum hoop_status status)
+failure_show(const struct command *command, enum hoop_status status)
 {
-    fprintf(stderr, "hoopctl: %s: %s\n", hoop_status_name(status),
-            hoop_error_text());
-    return exit_code(status);
+    /* The coordinator of a job of hooprun is nobody's to start. */
+    const bool is_refused = strstr(hoop_error_text(), "start hoopd there");
+
+    fprintf(stderr, "hoopctl: %s: %s%s\n", hoop_status_name(status),
+            hoop_error_text(),
+            is_refused ? "; if hooprun had started it, the job has ended" : "");
+    return exit_code(command, status);
+}
+
+/* Return the job that why is about if the user names none: the only one that
+ * runs or, if none does, the only one that has ended. NULL: there are several,
+ * which are printed, or one is "default", or nobody answers. */
+static const char *
+only_job(hoop_control_t *control)
+{
+    const struct hoop_control_overview *overview = NULL;
+    const struct hoop_control_job *only = NULL;
+    struct shown name;
+    size_t n_wanted = 0;
+
+    if (hoop_control_status(control, &overview) != HOOP_OK)
+        return NULL;
+    for (size_t i = 0; i < overview->n_jobs; i++) {
+        const struct hoop_control_job *job = &overview->jobs[i];
+        const bool has_ended = strcmp(job->state, "ended") == 0;
+
+        if (strcmp(job->name, hoop_control_job_name(control)) == 0)
+            return NULL;
+        /* Those that live come first. */
+        if (has_ended && only && strcmp(only->state, "ended") != 0)
+            break;
+        only = job;
+        n_wanted++;
+    }
+    if (n_wanted <= 1)
+        return only ? only->name : NULL;
+    for (size_t i = 0; i < n_wanted; i++)
+        fprintf(stderr, "%s hoopctl why %s\n", i == 0 ? "usage:" : "      ",
+                show(overview->jobs[i].name, &name));
+    return NULL;
+}
+
+/* Return HOOP_E_INVALID after printing why, if a job of hooprun is meant, but
+ * not which one. */
+static enum hoop_status
+control_open(const struct command *command,
+             struct hoop_control_options *options,
+             hoop_control_t **out_control)
+{
+    static char name[256];
+
+    if (command->need == COMMAND_LOOKS && local_job_adopt(options) != HOOP_OK)
+        return HOOP_E_INVALID;
+    const enum hoop_status status = hoop_control_create(options, out_control);
+    if (status != HOOP_OK) {
+        failure_show(command, status);
+        return status;
+    }
+    if (command->run != why_run || options->job || variable("HOOP_JOB"))
+        return HOOP_OK;
+    const char *job = only_job(*out_control);
+    if (!job)
+        return HOOP_OK;
+    snprintf(name, sizeof(name), "%s", job);
+    options->job = name;
+    hoop_control_destroy(*out_control);
+    *out_control = NULL;
+    return hoop_control_create(options, out_control);
 }
 
 static int
@@ -154,12 +226,11 @@ command_run(const struct command *command, const struct options *options)
 
     if (command->run == why_run && options->n_words > command_words(command))
         control_options.job = options->words[command_words(command)];
-    if (command->need == COMMAND_ASKS)
-        status = hoop_control_create(&control_options, &control);
-    if (status != HOOP_OK) {
-        const int code = failure_show(status);
-        return status == HOOP_E_INVALID ? OPTIONS_EXIT_USAGE : code;
-    }
+    if (command->need == COMMAND_ASKS || command->need == COMMAND_LOOKS)
+        status = control_open(command, &control_options, &control);
+    if (status != HOOP_OK)
+        return status == HOOP_E_INVALID ? OPTIONS_EXIT_USAGE
+                                        : exit_code(command, status);
 
     status = command->run(&(struct command_call){
         .options = &control_options,
@@ -177,10 +248,10 @@ command_run(const struct command *command, const struct options *options)
     });
     int code = is_held_up ? OPTIONS_EXIT_HELD_UP : EXIT_SUCCESS;
     if (status != HOOP_OK)
-        code = command->need == COMMAND_SPEAKS ? exit_code(status)
-                                               : failure_show(status);
+        code = command->need == COMMAND_SPEAKS ? exit_code(command, status)
+                                               : failure_show(command, status);
     /* If no coordinator was asked, the command line was wrong. */
-    if (status == HOOP_E_INVALID && command->need != COMMAND_ASKS)
+    if (status == HOOP_E_INVALID && !control)
         code = OPTIONS_EXIT_USAGE;
     hoop_control_destroy(control);
     return code;

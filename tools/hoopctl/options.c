@@ -25,7 +25,8 @@ static const char description[] =
     "  status                  the coordinator and its jobs\n"
     "  why [JOB]               what holds a job up, and which ranks are "
     "furthest\n"
-    "                          behind; exit code 1 if something does\n"
+    "                          behind; exit code 1 if something does. JOB may\n"
+    "                          be left out if it is the only one that runs\n"
     "  ranks                   the members of a job\n"
     "  groups                  the groups of a job\n"
     "  store get KEY           print a value\n"
@@ -44,7 +45,10 @@ static const char description[] =
     "                          operator, metrics, or worker (the job's own)\n"
     "\n"
     "Exit code 0, 1 if the answer is an error, 69 if there is no answer, 77 if "
-    "the token is refused, 64 for a wrong command line.";
+    "the token is refused, 64 for a wrong command line; of why, 66 if there is "
+    "no such job.\n"
+    "Without --coordinator and HOOP_COORDINATOR, status, why, ranks and groups "
+    "ask the job that hooprun runs here, if it runs one.";
 
 static const struct argp_option table[] = {
     {"coordinator", 'c', "HOST:PORT", 0,

@@ -10,6 +10,7 @@
 enum {
     OPTIONS_EXIT_HELD_UP = 1, /* of why: something holds the job up */
     OPTIONS_EXIT_USAGE = 64,  /* EX_USAGE, and so on */
+    OPTIONS_EXIT_NO_JOB = 66, /* of why */
     OPTIONS_EXIT_UNAVAILABLE = 69,
     OPTIONS_EXIT_DENIED = 77,
 };

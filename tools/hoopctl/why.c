@@ -122,7 +122,11 @@ call_show(const struct hoop_control_why_rank *line)
     struct shown first;
     struct shown second;
     struct shown third;
+    char number[48] = "";
 
+    if (activity && !activity->communicator[0] && line->communicator_id > 0)
+        snprintf(number, sizeof(number), " of communicator @%" PRIu64,
+                 line->communicator_id);
     if (line->rank->reason[0])
         printf("  %s", show(line->rank->reason, &first));
     else if (!activity)
@@ -132,11 +136,11 @@ call_show(const struct hoop_control_why_rank *line)
     else if (!activity->call[0])
         printf("  in no call");
     else
-        printf("  in %s%s%s%s for %.1f s, waits for %s",
+        printf("  in %s%s%s%s%s for %.1f s, waits for %s",
                show(activity->call, &first),
                activity->communicator[0] ? " of '" : "",
                show(activity->communicator, &second),
-               activity->communicator[0] ? "'" : "",
+               activity->communicator[0] ? "'" : "", number,
                (double)activity->age_ms / 1000,
                show(activity->waits_for, &third));
 }

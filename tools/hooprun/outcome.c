@@ -49,6 +49,10 @@ outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes)
     rank_describe(ending, whose, sizeof(whose));
     if (ending->reason) {
         snprintf(out_text, n_bytes, "%s %s", whose, ending->reason);
+        /* A long reason is cut where it may be. */
+        for (size_t n = strlen(out_text);
+             n > 0 && strchr("; ", out_text[n - 1]); n--)
+            out_text[n - 1] = '\0';
         return;
     }
     if (ending->is_lost) {
@@ -69,6 +73,19 @@ outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes)
     }
     snprintf(out_text, n_bytes, "%s exited with code %d", whose,
              WEXITSTATUS(ending->wait_status));
+}
+
+bool
+outcome_find_awaited(const char *reason, uint32_t *out_rank)
+{
+    static const char words[] = "waiting for rank ";
+    const char *wait = strstr(reason, words);
+    char *end = NULL;
+
+    if (!wait || !strstr(wait, "it has not called this"))
+        return false;
+    *out_rank = (uint32_t)strtoul(wait + strlen(words), &end, 10);
+    return end > wait + strlen(words);
 }
 
 int

@@ -47,6 +47,11 @@ outcome_note(struct outcome *outcome, const struct ending *ending);
 void
 outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes);
 
+/* Return whether reason, why a rank gave up, says that it waited in vain for a
+ * rank that has not made the call. */
+bool
+outcome_find_awaited(const char *reason, uint32_t *out_rank);
+
 /* Return the exit code for a worker that could not be started. */
 int
 outcome_start_code(enum hoop_status status);

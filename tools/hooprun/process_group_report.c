@@ -121,6 +121,31 @@ silence_describe(const struct process_group *process_group, char text[LIST_MAX])
                     host_name(host), host_silent_ms(host) / 1e3);
 }
 
+/* Describe the worker for which the one waited that gave up with reason, if it
+ * still runs: "rank 1 (pid 42) has not called what others wait for; " */
+static size_t
+awaited_describe(const struct process_group *process_group,
+                 const char *reason,
+                 char text[CAUSE_MAX])
+{
+    uint32_t rank = 0;
+
+    if (!outcome_find_awaited(reason, &rank) ||
+        rank >= process_group->n_workers ||
+        !process_group->workers[rank].is_running)
+        return 0;
+    const struct worker *worker = &process_group->workers[rank];
+    const struct ending awaited = {
+        .rank = rank,
+        .pid = worker->pid,
+        .host = worker->host ? host_name(worker->host) : NULL,
+        .reason = "has not called what others wait for",
+    };
+
+    outcome_describe(&awaited, text, LIST_MAX - 2);
+    return strlen(strcat(text, "; "));
+}
+
 /* Prefixed by what it may have waited for: "rank 2 (pid 43) is stopped
  * (SIGSTOP); rank 1 (pid 42) exited with code 1" */
 static void
@@ -137,7 +162,9 @@ failure_describe(const struct process_group *process_group,
     if (WIFEXITED(first->wait_status) && stopped_find(process_group, &stop))
         cause = &stop;
     if (n == 0 && (cause == &stop || cause->reason)) {
-        outcome_describe(cause, text, CAUSE_MAX - 2);
+        if (cause->reason)
+            n = awaited_describe(process_group, cause->reason, text);
+        outcome_describe(cause, text + n, CAUSE_MAX - n - 2);
         n = strlen(strcat(text, "; "));
     }
     outcome_describe(first, text + n, CAUSE_MAX - n);

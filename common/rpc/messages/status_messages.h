@@ -158,10 +158,12 @@ MESSAGE(rank_asker, FIELD(rank), FIELD(age_ms))
 /* What programs that explain a job know of a rank beyond the texts of
  * rank_activity, as the rank reports it. */
 struct activity_details {
-    uint64_t communicator_id; /* of the call */
-    uint32_t awaited_rank;    /* in the world; STATUS_RANK_NONE: none */
-    uint32_t awaited_doing;   /* enum awaited_doing */
-    uint32_t awaited_sign;    /* enum awaited_sign */
+    /* Of the call, as on wires between peers: one more than the coordinator's
+     * number; 0: none. */
+    uint64_t communicator_id;
+    uint32_t awaited_rank;  /* in the world; STATUS_RANK_NONE: none */
+    uint32_t awaited_doing; /* enum awaited_doing */
+    uint32_t awaited_sign;  /* enum awaited_sign */
     char awaited_call[LIMIT_REPORT_REASON]; /* the other call, or "" */
     uint64_t awaited_silence_ms; /* since its last byte; STATUS_TIME_UNKNOWN */
     uint64_t n_done_bytes;       /* moved between the two ranks */
@@ -302,10 +304,11 @@ MESSAGE(
 /* What is known of a member beyond its call, put together from what all ranks
  * have told. */
 struct why_rank {
-    uint64_t last_sign_ms; /* since its last renewal; STATUS_TIME_UNKNOWN */
-    uint32_t is_setup;     /* nonzero: its call waits in the coordinator */
-    uint64_t communicator_id;
-    uint32_t awaited_rank; /* as in activity_details, with the next six */
+    uint64_t last_sign_ms;    /* since its last renewal; STATUS_TIME_UNKNOWN */
+    uint32_t is_setup;        /* nonzero: its call waits in the coordinator */
+    uint64_t communicator_id; /* the coordinator's number; 0: the world or none
+                               */
+    uint32_t awaited_rank;    /* as in activity_details, with the next six */
     uint32_t awaited_doing;
     uint32_t awaited_sign;
     char awaited_call[LIMIT_REPORT_REASON];

@@ -212,7 +212,7 @@ deadlines_meet(hoop_comm_t *world)
     hoop_comm_set_timeout(world, LONG_MS);
     WORKER_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 1, world, NULL) ==
                  HOOP_E_TIMEOUT);
-    WORKER_CHECK(says(" s of the 2.50 s that HOOP_TIMEOUT allows"));
+    WORKER_CHECK(says(" s: the 2.50 s that HOOP_TIMEOUT allows are over"));
     WORKER_CHECK(says("recv") && says("rank 1 ("));
 
     hoop_comm_set_timeout(world, DEADLINES_SHORT_MS);
@@ -221,7 +221,7 @@ deadlines_meet(hoop_comm_t *world)
     WORKER_CHECK(hoop_wait(op, 10) == HOOP_E_PENDING);
     WORKER_CHECK(says("after the 10 ms that this wait allows"));
     WORKER_CHECK(hoop_wait(op, LONG_MS) == HOOP_E_TIMEOUT);
-    WORKER_CHECK(says(" s of the 1.20 s that its communicator allows"));
+    WORKER_CHECK(says(" s: the 1.20 s that its communicator allows are over"));
     return 0;
 }
 

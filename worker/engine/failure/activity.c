@@ -217,8 +217,8 @@ finished_describe(struct comm_context *context,
     if (name[0])
         n = snprintf(text, n_room, "%.80s of '%.40s'", call, name);
     else
-        n = snprintf(text, n_room, "%.80s of a communicator of %u ranks", call,
-                     context->size);
+        n = snprintf(text, n_room, "%.80s of a communicator of %u rank%s", call,
+                     context->size, context->size == 1 ? "" : "s");
     return n > 0 && (size_t)n < n_room ? (size_t)n : n_room - 1;
 }
 

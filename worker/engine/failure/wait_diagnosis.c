@@ -231,16 +231,18 @@ op_deadline_origin(const struct op *op)
 }
 
 /* Describe how much time has passed: "0.310 s of the 600 s that HOOP_TIMEOUT
- * allows". */
+ * allows", "2.501 s: the 2.50 s that HOOP_TIMEOUT allows are over". */
 static void
 op_describe_time(const struct op *op, char text[WAIT_TIME_TEXT_MAX])
 {
     const uint64_t n_ns = op->run.wait.time_limit_ns;
+    const uint64_t n_passed_ns = clock_now_ns() - op->run.wait.started_ns;
+    const bool is_over = n_passed_ns >= n_ns;
 
-    snprintf(text, WAIT_TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
-             ns_to_seconds(clock_now_ns() - op->run.wait.started_ns),
+    snprintf(text, WAIT_TIME_TEXT_MAX, "%.3f s%s the %.*f s that %s allows%s",
+             ns_to_seconds(n_passed_ns), is_over ? ":" : " of",
              n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, ns_to_seconds(n_ns),
-             op_deadline_origin(op));
+             op_deadline_origin(op), is_over ? " are over" : "");
 }
 
 /* Returns whether why is about this rank and so already describes its wait. */

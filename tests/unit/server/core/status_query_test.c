@@ -379,8 +379,8 @@ members_that_do_not_answer_are_told_with_the_reason(void **state)
     assert_true(f.now_ns == began_ns + TIME_NS);
     const struct cluster_member_activity *activities = activities_of(&f, asked);
     assert_string_equal(activities[0].silence,
-                        "no answer within 0.8 s: stopped, dead or cut off? Its "
-                        "last sign of life came 1.8 s ago");
+                        "no answer within 0.8 s: stopped, dead or cut off? "
+                        "hoopd last heard of it 1.8 s ago");
     assert_string_equal(activities[3].silence, "it has left the job");
 }
 
@@ -406,8 +406,8 @@ impatience_of_one_is_not_that_of_others(void **state)
     fixture_next(&f);
     assert_null(fixture_find(&f, asked));
     assert_string_equal(activities_of(&f, hasty)[0].silence,
-                        "no answer within 0.0 s: stopped, dead or cut off? Its "
-                        "last sign of life came 0.0 s ago");
+                        "no answer within 0.0 s: stopped, dead or cut off? "
+                        "hoopd last heard of it 0.0 s ago");
     tell(&f, epoch, 1, query, "allreduce #7");
     assert_string_equal(activities_of(&f, asked)[0].call, "allreduce #7");
 }

@@ -375,8 +375,8 @@ silent_rank_of_another_host_is_frozen_or_cut_off(void **state)
     recorded_load("stopped", &recorded);
     recorded.ranks[2].process.state = '\0';
     sentence_check(&recorded, "silent", 2,
-                   "Rank 2 (host:1002) does not answer hoopd, and its last "
-                   "sign of life came T s ago: it is frozen, or host is cut "
+                   "Rank 2 (host:1002) does not answer hoopd, which last "
+                   "heard of it T s ago: it is frozen, or host is cut "
                    "off" WAITS);
 }
 
@@ -391,8 +391,8 @@ job_in_which_nobody_answers_is_told(void **state)
         recorded.ranks[i].process.state = '\0';
     }
     sentence_check(&recorded, "all-silent", 0,
-                   "No rank answers hoopd; the last sign of life of rank 0 "
-                   "(host:1000) came T s ago: they have ended without a word, "
+                   "No rank answers hoopd, which last heard of rank 0 "
+                   "(host:1000) T s ago: they have ended without a word, "
                    "or hoopd is cut off from them.");
 }
 
@@ -439,6 +439,51 @@ lost_rank_does_not_hide_what_holds_others_up(void **state)
                    "Rank 2 (host:1002) is in no call of hoop and computes; "
                    "rank 0 (host:1000) waits in allreduce #1 (float64, 4 "
                    "elements, sum) of 'world' for T s.");
+}
+
+/* Unnamed communicators are told apart by what hoopctl groups calls them. */
+static void
+ranks_that_wait_in_unnamed_communicators_are_told_apart(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("deadlock", &recorded);
+    recorded.ranks[0].call.communicator = "";
+    recorded.ranks[1].call.communicator = "";
+    sentence_check(
+        &recorded, "deadlock", 0,
+        "Ranks wait for each other in different calls: rank 0 (host:1000) "
+        "waits in allreduce #1 (float64, 4 elements, sum) of communicator @1 "
+        "for rank 1 (host:1001), and rank 1 (host:1001) waits in allreduce #1 "
+        "(float64, 4 elements, sum) of communicator @2 for rank 0 "
+        "(host:1000).");
+
+    recorded.ranks[1].call.communicator_id = 1;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "deadlock");
+    assert_null(strstr(verdict.advice, "communicator"));
+}
+
+/* Its output says nothing. */
+static void
+rank_that_was_lost_by_a_stop_sends_to_who_stopped_it(void **state)
+{
+    static const char *const states[] = {"lost", "ended-lost"};
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("computes", &recorded);
+    recorded.ranks[2].state = SNAPSHOT_LOST;
+    recorded.ranks[2].has_answered = false;
+    recorded.ranks[2].reason = "stopped (nothing has come from it for 2.0 s)";
+    for (size_t i = 0; i < COUNT_OF(states); i++) {
+        diagnosis_make(&recorded.snapshot, &verdict);
+        assert_string_equal(verdict.kind, states[i]);
+        assert_non_null(strstr(verdict.advice,
+                               "Find out who stopped process 1002 on host"));
+        recorded.snapshot.state = SNAPSHOT_ENDED;
+    }
 }
 
 /* Its calls fail in a moment. */
@@ -520,6 +565,9 @@ main(int argc, char **argv)
         cmocka_unit_test(rank_that_holds_others_up_is_named_while_all_moves),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
         cmocka_unit_test(lost_rank_does_not_hide_what_holds_others_up),
+        cmocka_unit_test(
+            ranks_that_wait_in_unnamed_communicators_are_told_apart),
+        cmocka_unit_test(rank_that_was_lost_by_a_stop_sends_to_who_stopped_it),
         cmocka_unit_test(
             rank_that_was_lost_while_ranks_were_asked_is_told_as_lost),
         cmocka_unit_test(

@@ -120,6 +120,28 @@ outcome_text_names_rank_pid_and_reason(void **state)
     assert_string_equal(text, "rank 4 (pid 44) met a bad block");
 }
 
+/* What a rank said when it gave up, cut by the length of a report. */
+static void
+outcome_text_of_a_cut_reason_names_whom_it_waited_for(void **state)
+{
+    static const struct ending cut = {
+        .rank = 0,
+        .pid = 10,
+        .reason = "raised Timeout: allreduce #1 (sum): rank 2 (vm:3195) timed "
+                  "out after 25.3 s, waiting for rank 1 (vm:3194) to send (0 "
+                  "of 4096 bytes; it has not called this); "};
+    char text[400];
+    uint32_t rank = 0;
+
+    outcome_describe(&cut, text, sizeof(text));
+    assert_string_equal(text + strlen(text) - 7, "d this)");
+    assert_true(outcome_find_awaited(cut.reason, &rank));
+    assert_int_equal(rank, 1);
+    assert_false(outcome_find_awaited(given_up.reason, &rank));
+    assert_false(outcome_find_awaited(
+        "timed out, waiting for rank 1 (vm:3194) to send", &rank));
+}
+
 static void
 outcome_text_names_another_host(void **state)
 {
@@ -315,6 +337,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcome_without_failure_is_zero),
+        cmocka_unit_test(outcome_text_of_a_cut_reason_names_whom_it_waited_for),
         cmocka_unit_test(outcome_text_names_another_host),
         cmocka_unit_test(outcome_is_the_first_failures),
         cmocka_unit_test(outcome_first_end_is_first_whatever_follows),

@@ -1,0 +1,19 @@
+/* hoopctl/local_job.h - finds the jobs that hooprun runs for this user here */
+
+#ifndef HOOPCTL_LOCAL_JOB_H
+#define HOOPCTL_LOCAL_JOB_H
+
+#include <hoop/control.h>
+
+/*
+ * If the user says neither by options nor by the environment how to reach a
+ * coordinator, set the environment variables that do, as the workers of the
+ * only job have them that hooprun runs here. options.coordinator and
+ * options.job choose among several.
+ *
+ * Handle: HOOP_E_INVALID (there are several, which are printed).
+ */
+enum hoop_status
+local_job_adopt(const struct hoop_control_options *options);
+
+#endif
