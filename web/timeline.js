@@ -145,6 +145,7 @@ export class Timeline {
       pen.stroke();
     }
     pen.globalAlpha = 1;
+    pen.fillText('Rank', 2, 7);
     for (let ago = step; ago <= this.spanMs; ago += step) {
       const x = this.placeOf(this.history.end - ago, width);
       pen.textAlign = 'center';

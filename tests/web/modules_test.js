@@ -209,6 +209,14 @@ const timeline = new Timeline();
 timeline.history = history;
 const paint_ms = median(() => timeline.paint());
 {
+  const texts = [];
+  const pen = byId('timeline').getContext('2d');
+  pen.fillText = (text) => texts.push(text);
+  timeline.paint();
+  delete pen.fillText;
+  same('the numbers have a heading', texts.filter((text) => text === 'Rank').length, 1);
+}
+{
   // A bar that began before the last minute: the other rank's bar at its middle, as shown.
   const [from, to] = [1e6 - 300000, 1e6];
   const late = { state: 'computing', from: to - 2000, to };

@@ -425,6 +425,7 @@ def check_use(browser, programs, folder):
         browser.await_text('#timeline-bar', ': in no call.')
         browser.press('Up', 'Right', 'Right', 'Enter')
         browser.await_text('#timeline-bar', f": in {CALL} of 'world', waits for rank ")
+        check_frame(browser)
         check_zoom(browser)
         check_click(browser)
         check_before(browser)
@@ -438,6 +439,17 @@ def check_use(browser, programs, folder):
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_frame(browser):
+    """The frame of the focus is not drawn over the numbers of the ranks."""
+    frames = browser.run(
+        'return ["timeline", "timeline-scroll"].map((id) => {'
+        '  const style = getComputedStyle(document.getElementById(id));'
+        '  return [style.outlineStyle, parseFloat(style.outlineOffset)];'
+        '});')
+    expect('the frame is around the box', frames[0][0] == 'none' and frames[1][0] == 'solid'
+           and frames[1][1] >= 0, frames)
 
 
 def check_zoom(browser):
@@ -480,15 +492,18 @@ def check_before(browser):
 
 
 def check_phone(browser):
-    """The page fits on a phone."""
+    """The page fits on a phone, and its links can be hit with a finger."""
     browser.cdp('Emulation.setDeviceMetricsOverride', width=360, height=740,
                 deviceScaleFactor=1, mobile=True)
+    browser.cdp('Emulation.setTouchEmulationEnabled', enabled=True)
     browser.await_true('nothing is wider than a phone', lambda: browser.run(
         'return document.documentElement.scrollWidth') == 360)
     rows_when(browser, 'the ranks are there', lambda rows: len(rows) == SIZE)
     expect('each cell has a line of its own', browser.run(
         'return [...document.querySelectorAll("#ranks tbody tr:first-child > *")]'
         '.every((cell) => cell.offsetWidth > 300)'))
+    expect('no word on keys', browser.text('#timeline-help')
+           == 'Click or tap a bar to read what it is.', browser.text('#timeline-help'))
     # A rank of which there is nothing to say has no name of a column either.
     labels = browser.run(
         'const why = document.querySelector("#ranks tbody tr > :nth-child(5)");'
@@ -498,11 +513,20 @@ def check_phone(browser):
         'return [...labels, label()];')
     expect('the cause says whom it holds up', labels[0].endswith('for it')
            and 'why' in labels[1] and labels[2] == 'none', labels)
+    check_links(browser, 'nav a', '.skip')
     browser.click('nav a')
     browser.await_text('#jobs', 'train')
+    check_links(browser, '#jobs a', 'h1 a')
     label = browser.run('return getComputedStyle(document.querySelector('
                         '"#jobs tbody td:nth-child(4)"), "::before").content')
     expect('it runs for so long', label == '"For: "', label)
+
+
+def check_links(browser, *selectors):
+    for selector in selectors:
+        height = browser.run('return document.querySelector(arguments[0])'
+                             '.getBoundingClientRect().height', selector)
+        expect(f'{selector} is high enough for a finger', height >= 24, height)
 
 
 def check_click(browser):
