@@ -12,6 +12,10 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+export function setAttribute(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
 export function setHidden(node, hidden) {
   if (node.hidden !== hidden) node.hidden = hidden;
 }

@@ -1,9 +1,9 @@
 // jobs.js - the list of jobs, each with its verdict
 
-import { List, byId, element, row, setClass, setHidden, setText } from './dom.js';
+import { List, byId, element, row, setAttribute, setClass, setHidden, setText } from './dom.js';
 import { duration, hashOfJob } from './model.js';
 
-const COLUMNS = ['Job', 'State', 'Ranks', 'Since'];
+const COLUMNS = ['Job', 'State', 'Ranks', 'For'];
 
 function ranksOf(job) {
   const parts = [job.state === 'ended' ? `${job.size}` : `${job.members} of ${job.size || '?'}`];
@@ -41,13 +41,12 @@ export class Jobs {
     const link = cells.firstChild.firstChild;
     const hash = hashOfJob(job.name);
     setText(link, job.name);
-    if (link.getAttribute('href') !== hash) link.setAttribute('href', hash);
+    setAttribute(link, 'href', hash);
     const state = cells.children[1].firstChild;
     setText(state, job.lost > 0 && job.state !== 'forming' ? `${job.state}, with losses` : job.state);
     setClass(state, `chip job-${job.state}${job.lost > 0 ? ' has-lost' : ''}`);
     setText(cells.children[2], ranksOf(job));
-    setText(cells.children[3], `${duration(this.now - job.since_ms)}`
-      + `${job.state === 'ended' ? ' ago' : ''}`);
+    setText(cells.children[3], duration(this.now - job.since_ms));
     setText(verdict.firstChild, job.verdict);
     setClass(verdict.firstChild, job.is_held_up ? 'verdict is-held-up' : 'verdict');
     setHidden(verdict, !job.verdict);

@@ -45,6 +45,33 @@ export function inOrder(job) {
   return [...job.ranks].sort((a, b) => placeOf(a) - placeOf(b) || a.rank - b.rank);
 }
 
+// How many ranks wait for a rank, the first of them, and how long one has: a map
+// by the rank that is awaited.
+export function waitersOf(job) {
+  const waiters = new Map();
+  for (const rank of job.ranks) {
+    const awaited = awaitedRank(rank.activity?.waits_for);
+    if (rank.state !== 'active' || rank.rank === null || awaited === null) continue;
+    const known = waiters.get(awaited) ?? { n: 0, first: rank.rank, age_ms: 0 };
+    waiters.set(awaited, {
+      n: known.n + 1,
+      first: Math.min(known.first, rank.rank),
+      age_ms: Math.max(known.age_ms, ageOf(rank)),
+    });
+  }
+  return waiters;
+}
+
+export function waitersSentence({ n, first }) {
+  if (n === 1) return `rank ${first} waits for it`;
+  return `rank ${first} and ${plural(n - 1, 'other')} wait for it`;
+}
+
+// The call of a rank or of a bar, in the words of the verdict.
+export function callSentence({ call, communicator }) {
+  return communicator ? `${call} of '${communicator}'` : call;
+}
+
 // What marks a rank that the verdict names; '': it does not.
 export function markOf(job, rank) {
   if (rank.rank === null || !job.culprits.includes(rank.rank)) return '';
@@ -121,17 +148,18 @@ export class History {
     this.bars.set(rank.rank, bars);
     const isSame = last && ['state', 'whom', 'call', 'number', 'communicator']
       .every((field) => last[field] === bar[field]);
-    if (isSame && now - last.to <= SAMPLE_GAP_MS) {
+    const isNear = last && now - last.to <= SAMPLE_GAP_MS;
+    // A call tells when it began, be it before the first sample or in a gap; of
+    // other states the last sample is all that is known.
+    const age = ageOf(rank);
+    const began = age === null ? now - 1000 : now - age;
+    if (isSame && (isNear || (age !== null && began <= last.to))) {
       last.to = now;
       last.why = bar.why;
       return;
     }
-    // A call tells when it began; of other states the last sample is all that
-    // is known.
-    const isNear = last && now - last.to <= SAMPLE_GAP_MS;
-    const age = ageOf(rank);
-    const known = isNear ? last.to : now - 1000;
-    bar.from = age === null ? known : Math.max(known, now - age);
+    if (isNear && age === null) bar.from = last.to;
+    else bar.from = last ? Math.max(last.to, began) : began;
     if (isNear) last.to = bar.from;
     bars.push(bar);
   }
@@ -151,8 +179,7 @@ export class History {
 // What a bar is, in words.
 export function barSentence(rank, bar) {
   const span = `from ${clockTime(bar.from)} for ${duration(bar.to - bar.from)}`;
-  const call = bar.call
-    + (bar.communicator ? ` of communicator '${bar.communicator}'` : '');
+  const call = callSentence(bar);
   switch (bar.state) {
     case 'waiting':
       return `Rank ${rank}, ${span}: in ${call}, waits for ${bar.why}.`;

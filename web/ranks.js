@@ -1,20 +1,18 @@
 // ranks.js - the ranks of a job as a table, those that hold it up first
 
 import { List, byId, element, row, setClass, setHidden, setText } from './dom.js';
-import { STATES, ageOf, awaitedRank, duration, inOrder, markOf, stateOf } from './model.js';
+import {
+  STATES, ageOf, awaitedRank, callSentence, duration, inOrder, markOf, stateOf, waitersOf,
+  waitersSentence,
+} from './model.js';
 
 const COLUMNS = ['Rank', 'State', 'Call', 'For', 'Waits for, or why', 'Process'];
 
-function callOf(rank) {
-  const activity = rank.activity;
-  if (!activity?.call) return '';
-  return activity.communicator && activity.communicator !== 'world'
-    ? `${activity.call} of ${activity.communicator}` : activity.call;
-}
-
-// Why it is in its state, or whom it waits for.
-function whyOf(rank) {
+// Why it is in its state, or whom it waits for. waiters: of a rank that is in no
+// call, those who wait for it, if any.
+function whyOf(rank, waiters) {
   if (rank.state !== 'active') return rank.reason;
+  if (waiters) return waitersSentence(waiters);
   return rank.activity?.silence || rank.activity?.waits_for || '';
 }
 
@@ -36,7 +34,9 @@ export class Ranks {
 
   update(node, rank) {
     const state = stateOf(rank);
-    const age = ageOf(rank);
+    // When the last call of a rank ended is not known, but how long it is awaited.
+    const waiters = state === 'computing' ? this.waiters.get(rank.rank) : undefined;
+    const age = waiters ? waiters.age_ms : ageOf(rank);
     const awaited = awaitedRank(rank.activity?.waits_for);
     const [number, mark] = node.children[0].children;
     const text = markOf(this.job, rank);
@@ -46,16 +46,18 @@ export class Ranks {
     const chip = node.children[1].firstChild;
     setText(chip, `${STATES[state].sign} ${STATES[state].label}`);
     setClass(chip, `chip state-${state}`);
-    setText(node.children[2], callOf(rank));
+    setText(node.children[2], rank.activity?.call ? callSentence(rank.activity) : '');
     setText(node.children[3], age === null ? '' : duration(age));
     const [whom, why] = node.children[4].children;
     setText(whom, awaited === null ? '' : `rank ${awaited}`);
-    setText(why, whyOf(rank).replace(/^rank \d+\b/, ''));
+    const reason = whyOf(rank, waiters);
+    setText(why, awaited === null ? reason : reason.replace(/^rank \d+\b/, ''));
     setText(node.children[5], `${rank.host}:${rank.pid}`);
   }
 
   show(job) {
     this.job = job;
+    this.waiters = waitersOf(job);
     this.list.show(inOrder(job));
   }
 }

@@ -1,6 +1,6 @@
 // timeline.js - the last minute of each rank, drawn on a canvas
 
-import { byId, element, setText } from './dom.js';
+import { byId, element, setAttribute, setText } from './dom.js';
 import { STATES, WINDOW_MS, barSentence, duration } from './model.js';
 
 const SPAN_LEAST_MS = 2000;
@@ -85,8 +85,15 @@ export class Timeline {
     return count > 64 ? 8 : count > 24 ? 12 : 20;
   }
 
-  paint() {
+  // A button that can do no more keeps the focus, so it is not `disabled`.
+  paintTools() {
     setText(byId('timeline-span'), `shows ${duration(this.spanMs)}`);
+    setAttribute(byId('zoom-in'), 'aria-disabled', `${this.spanMs <= SPAN_LEAST_MS}`);
+    setAttribute(byId('zoom-out'), 'aria-disabled', `${this.spanMs >= WINDOW_MS}`);
+  }
+
+  paint() {
+    this.paintTools();
     const width = byId('timeline-scroll').clientWidth;
     if (!this.history || width === 0) return;
     const ranks = this.history.ranks();
@@ -138,6 +145,7 @@ export class Timeline {
       pen.stroke();
     }
     pen.globalAlpha = 1;
+    pen.fillText('Rank', 2, 7);
     for (let ago = step; ago <= this.spanMs; ago += step) {
       const x = this.placeOf(this.history.end - ago, width);
       pen.textAlign = 'center';
@@ -247,7 +255,8 @@ export class Timeline {
     } else if (ranksDown !== 0) {
       const index = Math.min(ranks.length - 1,
         Math.max(0, ranks.indexOf(this.rank) + ranksDown));
-      const middle = (this.bar.from + this.bar.to) / 2;
+      const left = Math.max(this.bar.from, this.history.end - this.spanMs);
+      const middle = (left + this.bar.to) / 2;
       this.choose(ranks[index], this.barAt(ranks[index], middle)
         ?? this.history.bars.get(ranks[index]).at(-1));
     } else {

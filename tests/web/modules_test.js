@@ -48,6 +48,15 @@ same('hoopd had no memory for the order', orderOf([rank(1, idle), rank(0, idle)]
 same('lost, and left last', orderOf([rank(0, silent, 'left'), rank(1, idle),
   rank(2, silent, 'lost'), rank(3, silent)]), [2, 3, 1, 0]);
 same('by number, not by letters', orderOf([rank(10, idle), rank(9, idle)]), [9, 10]);
+{
+  const waiters = model.waitersOf(jobOf([rank(0, call(3, 9000, 2)), rank(1, call(3, 9500, 2)),
+    rank(2, idle), rank(3, call(3, 1, 0)), rank(4, call(3, 1, 1), 'lost')]));
+  same('who waits', [...waiters], [[2, { n: 2, first: 0, age_ms: 9500 }],
+    [0, { n: 1, first: 3, age_ms: 1 }]]);
+  same('in words', [...waiters.values()].map(model.waitersSentence),
+    ['rank 0 and 1 other wait for it', 'rank 3 waits for it']);
+  same('more', model.waitersSentence({ n: 5, first: 1 }), 'rank 1 and 4 others wait for it');
+}
 same('marks', [0, 1, null].map((number) => model.markOf({ culprits: [1] }, rank(number, idle))),
   ['', '! the cause', '']);
 same('several', model.markOf({ culprits: [0, 1] }, rank(1, idle)), '! a cause');
@@ -84,12 +93,22 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   add(103000, idle, idle);
   same('a sample counts once', barsOf(1).at(-1), ['silent', 101000, 103000, null]);
   add(113000, call(2, 10100, 1), idle);
-  same('silence leaves a gap', barsOf(0).slice(-2),
-    [['waiting', 102900, 103000, 1], ['waiting', 112000, 113000, 1]]);
-  add(172000, idle, idle);
+  same('silence leaves a gap, but not in a call that goes on', [barsOf(0).at(-1), barsOf(1).at(-1)],
+    [['waiting', 102900, 113000, 1], ['computing', 112000, 113000, null]]);
+  add(123000, call(3, 4000, 1), call(1, 30000, 0));
+  same('nor in another that began in it, or before', [barsOf(0).at(-1), barsOf(1).at(-1)],
+    [['waiting', 119000, 123000, 1], ['waiting', 113000, 123000, 0]]);
+  add(182000, idle, idle);
   same('a minute is kept', barsOf(0),
-    [['waiting', 112000, 113000, 1], ['computing', 171000, 172000, null]]);
+    [['waiting', 119000, 123000, 1], ['computing', 181000, 182000, null]]);
   same('ranks', history.ranks(), [0, 1]);
+  const opened = new model.History();
+  opened.add({ clock_ms: 900000, ranks: [rank(0, call(7, 250000, 1)), rank(1, idle)] });
+  same('a call that began before the page was opened', opened.bars.get(0)[0].from, 650000);
+  same('what is not known', opened.bars.get(1)[0].from, 899000);
+  same('a call in words', model.barSentence(0, opened.bars.get(0)[0])
+    .replace(/\d\d:\d\d:\d\d/, 'TIME'),
+  "Rank 0, from TIME for 4 min 10 s: in barrier #7 of 'world', waits for rank 1 (a:71) to send.");
   same('a bar in words', model.barSentence(1, { state: 'silent', from: 0, to: 1500, call: '',
     communicator: '', why: 'no answer' }).replace(/\d\d:\d\d:\d\d/, 'TIME'),
   'Rank 1, from TIME for 1.5 s: gives no answer: no answer.');
@@ -131,10 +150,15 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   show(many);
   same('256 rows', ranks.body.rows.length, 256);
   same('the one behind is first', ranks.body.rows[0].cells[0].textContent, '7! the cause');
+  same('since when it is awaited, and by whom', [3, 4].map(
+    (place) => ranks.body.rows[0].cells[place].textContent),
+  ['5.3 s', 'rank 0 and 254 others wait for it']);
+  same('the call and its communicator', ranks.body.rows[1].cells[2].textContent,
+    "barrier #3 of 'world'");
   same('nothing new, nothing written', watch(() => show(many)), 0);
   const older = many.map((item) => (item.rank === 9
     ? { ...item, activity: { ...item.activity, age_ms: 60000 } } : item));
-  same('one text', watch(() => show(older)), 1);
+  same('of the rank, and of the one it waits for', watch(() => show(older)), 2);
   ranks.show(jobOf([rank(0,
     { ...call(1, 1, 2), waits_for: 'rank 2 <img src=x onerror=alert(1)>' })]));
   same('text stays text', [ranks.body.querySelectorAll('img').length,
@@ -184,6 +208,26 @@ for (let second = 0; second < 70; second++)
 const timeline = new Timeline();
 timeline.history = history;
 const paint_ms = median(() => timeline.paint());
+{
+  const texts = [];
+  const pen = byId('timeline').getContext('2d');
+  pen.fillText = (text) => texts.push(text);
+  timeline.paint();
+  delete pen.fillText;
+  same('the numbers have a heading', texts.filter((text) => text === 'Rank').length, 1);
+}
+{
+  // A bar that began before the last minute: the other rank's bar at its middle, as shown.
+  const [from, to] = [1e6 - 300000, 1e6];
+  const late = { state: 'computing', from: to - 2000, to };
+  const halfway = { state: 'waiting', from: to - 60000, to: to - 2000 };
+  timeline.history = Object.assign(new model.History(), { end: to,
+    bars: new Map([[0, [{ state: 'waiting', from, to }]], [1, [halfway, late]]]) });
+  timeline.choose(0, timeline.history.bars.get(0)[0]);
+  timeline.move(1, 0);
+  same('down from a long bar', timeline.bar === halfway, true);
+  timeline.history = history;
+}
 same('all rows are drawn', byId('timeline').clientHeight > 256 * 8, true);
 const jobs = new Jobs();
 byId('jobs-view').hidden = false;

@@ -141,8 +141,11 @@ def check_running(browser, programs, folder):
             row[0] for row in rows] in (['2\n! the cause', '0', '1'],
                                         ['2\n! the cause', '1', '0']))
         expect('the third calls nothing', rows[0][1] == '▪ in no call', rows)
+        expect('who waits for it', rows[0][4] in (
+            'rank 0 and 1 other wait for it', 'rank 0 waits for it', 'rank 1 waits for it'), rows)
+        expect('for how long', re.fullmatch(r'\d+(\.\d)? s', rows[0][3]), rows)
         for row in rows[1:]:
-            expect('a rank waits', row[1] == '… waits' and row[2] == CALL, row)
+            expect('a rank waits', row[1] == '… waits' and row[2] == f"{CALL} of 'world'", row)
         awaiting = next(row for row in rows[1:] if row[4].startswith('rank 2 ('))
         expect('for how long', re.fullmatch(r'\d+(\.\d)? s', awaiting[3]), awaiting)
         expect('and why', 'it has not called this' in awaiting[4], awaiting)
@@ -164,6 +167,9 @@ def check_running(browser, programs, folder):
         browser.await_text('#log', '3 of 3 left, 0 lost')
         browser.click('nav a')
         browser.await_text('#jobs', 'ended')
+        expect('ended for how long', re.search(r'\bFor\b', browser.text('#jobs'))
+               and re.fullmatch(r'\d+(\.\d)? s', browser.rows('#jobs')[0][3]),
+               browser.text('#jobs'))
         list_agrees(browser, hoopd, programs, 'train')
         no_messages(browser)
     finally:
@@ -418,33 +424,109 @@ def check_use(browser, programs, folder):
         browser.await_text('#timeline-bar', 'Rank 2, from ')
         browser.await_text('#timeline-bar', ': in no call.')
         browser.press('Up', 'Right', 'Right', 'Enter')
-        browser.await_text('#timeline-bar', f': in {CALL} of communicator \'world\', waits '
-                           'for rank ')
-        expect('a minute is shown', browser.text('#timeline-span') == 'shows 60 s')
-        browser.press('+')
-        browser.await_text('#timeline-span', 'shows 40 s')
-        browser.press('-', '-')
-        browser.await_text('#timeline-span', 'shows 60 s')
-        browser.click('#zoom-in')
-        browser.await_text('#timeline-span', 'shows 40 s')
+        browser.await_text('#timeline-bar', f": in {CALL} of 'world', waits for rank ")
+        check_frame(browser)
+        check_zoom(browser)
         check_click(browser)
+        check_before(browser)
         for scheme in ('dark', 'light'):
             browser.media(scheme, 'reduce')
             browser.await_true(f'it is {scheme}', lambda s=scheme: (browser.run(
                 'return getComputedStyle(document.body).backgroundColor')
                 == 'rgb(255, 255, 255)') == (s == 'light'))
-        browser.cdp('Emulation.setDeviceMetricsOverride', width=360, height=740,
-                    deviceScaleFactor=1, mobile=True)
-        browser.await_true('nothing is wider than a phone', lambda: browser.run(
-            'return document.documentElement.scrollWidth') == 360)
-        rows_when(browser, 'the ranks are there', lambda rows: len(rows) == SIZE)
-        expect('each cell has a line of its own', browser.run(
-            'return [...document.querySelectorAll("#ranks tbody tr:first-child > *")]'
-            '.every((cell) => cell.offsetWidth > 300)'))
+        check_phone(browser)
         no_messages(browser)
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_frame(browser):
+    """The frame of the focus is not drawn over the numbers of the ranks."""
+    frames = browser.run(
+        'return ["timeline", "timeline-scroll"].map((id) => {'
+        '  const style = getComputedStyle(document.getElementById(id));'
+        '  return [style.outlineStyle, parseFloat(style.outlineOffset)];'
+        '});')
+    expect('the frame is around the box', frames[0][0] == 'none' and frames[1][0] == 'solid'
+           and frames[1][1] >= 0, frames)
+
+
+def check_zoom(browser):
+    """Keys and buttons zoom, and a button that can do no more says so."""
+    def spent():
+        return browser.run('return ["zoom-in", "zoom-out"].map((id) => '
+                           'document.getElementById(id).ariaDisabled)')
+
+    expect('a minute is shown', browser.text('#timeline-span') == 'shows 60 s')
+    expect('which is the most', spent() == ['false', 'true'], spent())
+    browser.press('+')
+    browser.await_text('#timeline-span', 'shows 40 s')
+    expect('now both zoom', spent() == ['false', 'false'], spent())
+    browser.press('-', '-')
+    browser.await_text('#timeline-span', 'shows 60 s')
+    browser.press(*'+' * 9)
+    browser.await_text('#timeline-span', 'shows 2.0 s')
+    expect('this is the least', spent() == ['true', 'false'], spent())
+    browser.press(*'-' * 9)
+    browser.await_text('#timeline-span', 'shows 60 s')
+    browser.click('#zoom-in')
+    browser.await_text('#timeline-span', 'shows 40 s')
+
+
+def check_before(browser):
+    """The bar of a call that began before the page was opened begins where it did."""
+    rows_when(browser, 'they have waited', lambda rows: all(
+        re.match(r'[4-9]\.|\d\d|\d+ min', row[3]) for row in rows))
+    opened = time.localtime()
+    browser.do('refresh')
+    browser.await_true('there is a timeline', lambda: browser.text('#timeline-title'))
+    browser.run('document.querySelector("#timeline").focus()')
+    browser.press('Up', 'Enter')
+    browser.await_text('#timeline-bar', 'Rank 0, from ')
+    said = browser.text('#timeline-bar')
+    began = time.strptime(re.search(TIME, said).group(), '%H:%M:%S')
+    before = sum(factor * (getattr(opened, part) - getattr(began, part)) for part, factor in (
+        ('tm_hour', 3600), ('tm_min', 60), ('tm_sec', 1))) % 86400
+    expect('it began before the page was opened', 3 <= before < 3600, said)
+
+
+def check_phone(browser):
+    """The page fits on a phone, and its links can be hit with a finger."""
+    browser.cdp('Emulation.setDeviceMetricsOverride', width=360, height=740,
+                deviceScaleFactor=1, mobile=True)
+    browser.cdp('Emulation.setTouchEmulationEnabled', enabled=True)
+    browser.await_true('nothing is wider than a phone', lambda: browser.run(
+        'return document.documentElement.scrollWidth') == 360)
+    rows_when(browser, 'the ranks are there', lambda rows: len(rows) == SIZE)
+    expect('each cell has a line of its own', browser.run(
+        'return [...document.querySelectorAll("#ranks tbody tr:first-child > *")]'
+        '.every((cell) => cell.offsetWidth > 300)'))
+    expect('no word on keys', browser.text('#timeline-help')
+           == 'Click or tap a bar to read what it is.', browser.text('#timeline-help'))
+    # A rank of which there is nothing to say has no name of a column either.
+    labels = browser.run(
+        'const why = document.querySelector("#ranks tbody tr > :nth-child(5)");'
+        'const label = () => getComputedStyle(why, "::before").content;'
+        'const labels = [why.innerText, label()];'
+        'for (const part of why.children) part.textContent = "";'
+        'return [...labels, label()];')
+    expect('the cause says whom it holds up', labels[0].endswith('for it')
+           and 'why' in labels[1] and labels[2] == 'none', labels)
+    check_links(browser, 'nav a', '.skip')
+    browser.click('nav a')
+    browser.await_text('#jobs', 'train')
+    check_links(browser, '#jobs a', 'h1 a')
+    label = browser.run('return getComputedStyle(document.querySelector('
+                        '"#jobs tbody td:nth-child(4)"), "::before").content')
+    expect('it runs for so long', label == '"For: "', label)
+
+
+def check_links(browser, *selectors):
+    for selector in selectors:
+        height = browser.run('return document.querySelector(arguments[0])'
+                             '.getBoundingClientRect().height', selector)
+        expect(f'{selector} is high enough for a finger', height >= 24, height)
 
 
 def check_click(browser):
