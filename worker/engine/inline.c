@@ -6,7 +6,7 @@
  * the caller continues with an ordinary operation, which begins from there. The
  * call has the same number, result and failure either way, because it is taken
  * here only if nothing stands before it: progress ownership is free, no
- * operation runs or has been handed in, no rank is known to be lost or to have
+ * operation runs or has been handed in, no member is known to be lost or to have
  * left, and no failure waits for a call of its kind. So no other thread needs
  * to find an operation, and there is none.
  *
@@ -63,13 +63,30 @@ enum {
     INLINE_MESSAGE_POLLS_MAX = 512,
 };
 
-/* Returns whether progress ownership is free, nothing is running or handed in,
- * no rank is known to be lost or to have left, and no failure waits for the
- * call: *n_pending_failures wait for calls of its kind; NULL: none can. It is
- * the progress owner's, so it is read only if there is none. The caller holds
- * the lock. */
+/* Returns whether a member is known to be lost or to have left. Members are
+ * looked through only if more ranks have gone since the last time. */
 static bool
-context_allows_inline(const struct comm_context *context,
+context_has_gone_member(struct comm_context *context)
+{
+    const struct engine_liveness *liveness = &context->engine->liveness;
+    const uint32_t n_gone = liveness->n_lost + liveness->n_left;
+
+    if (context->n_gone_when_checked == n_gone)
+        return context->has_gone_member;
+    context->n_gone_when_checked = n_gone;
+    for (uint32_t i = 0; i < context->size; i++)
+        context->has_gone_member |=
+            rank_is_gone(&liveness->ranks[context->ranks[i]]);
+    return context->has_gone_member;
+}
+
+/* Returns whether progress ownership is free, nothing is running or handed in,
+ * no member is known to be lost or to have left, and no failure waits for the
+ * call: *n_pending_failures wait for calls of its kind; NULL: none can. What is
+ * the progress owner's is read only if there is none. The caller holds the
+ * lock. */
+static bool
+context_allows_inline(struct comm_context *context,
                       const unsigned *n_pending_failures)
 {
     const struct engine *engine = context->engine;
@@ -79,7 +96,7 @@ context_allows_inline(const struct comm_context *context,
            !atomic_load_explicit(&engine->inbox.has_commands,
                                  memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->progress.running) && !engine->is_leaving &&
-           engine->liveness.n_lost == 0 && engine->liveness.n_left == 0 &&
+           !context_has_gone_member(context) &&
            !context->failure.has_deferred && !context->failure.is_revoked;
 }
 

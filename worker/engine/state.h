@@ -141,6 +141,9 @@ struct comm_context {
         n_rounds_since_socket_poll; /* inline rounds since sockets were polled */
     struct final_state_list final_states;
     unsigned n_final_states;
+    /* Whether a member was lost or had left when so many ranks had. */
+    bool has_gone_member;
+    uint32_t n_gone_when_checked;
     /* Collectives that the check of deadlines at checked_ns has seen. */
     unsigned n_checked_collectives;
     uint64_t checked_ns;
