@@ -182,11 +182,11 @@ inline_update_buffers(struct op *op, const struct engine_collective *collective)
     op->run.output = collective->output;
 }
 
-/* Returns whether the cached operation has a plan for the call, which is made
- * when the call is made twice in a row. The caller holds the lock. */
+/* Returns whether the cached operation has a plan for the call, or is to make
+ * one, because the call is made twice in a row. The caller holds the lock. */
 static bool
-has_inline_plan(struct comm_context *context,
-                const struct engine_collective *collective)
+may_have_inline_plan(struct comm_context *context,
+                     const struct engine_collective *collective)
 {
     struct op *op = context->cached_op;
     struct inline_plan *plan = &op->cache.inline_plan;
@@ -198,11 +198,8 @@ has_inline_plan(struct comm_context *context,
             op->run.algorithm = NULL;
         return false;
     }
-    if (!plan->is_made && !executor_plan_inline(op))
-        plan->n_steps = 0;
-    plan->is_made = true;
     inline_update_buffers(op, collective);
-    return plan->n_steps > 0;
+    return !plan->is_made || plan->n_steps > 0;
 }
 
 /* Returns whether the call need not be an operation, which would look for what
@@ -222,7 +219,7 @@ can_begin_inline(struct comm_context *context,
     if (collective->algorithm->is_shm)
         return has_root || context->n_polls_pending_shm == 0;
     return (has_root || context->size == 2 || context->n_polls_pending == 0) &&
-           has_inline_plan(context, collective);
+           may_have_inline_plan(context, collective);
 }
 
 /* Returns true with the lock held if nothing needs progress ownership, and
@@ -252,8 +249,9 @@ inline_take_progress(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* Prepare the cached operation for this call, reusing all that is the same. */
-static enum hoop_status
+/* Prepare the cached operation for this call, reusing all that is the same.
+ * Returns false if there is no memory. */
+static bool
 inline_prepare(struct comm_context *context,
                const struct engine_collective *collective)
 {
@@ -275,10 +273,13 @@ inline_prepare(struct comm_context *context,
         shm_executor_restart(op);
     else if (status == HOOP_OK)
         status = shm_executor_begin(op);
-    /* The plan is incomplete: the next call must not reuse it. */
-    if (status != HOOP_OK)
+    /* The plan is incomplete: the next call must not reuse it. This one
+     * continues as an operation and may succeed. */
+    if (status != HOOP_OK) {
         op->run.algorithm = NULL;
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+        error_clear();
+    }
+    return status == HOOP_OK;
 }
 
 static bool
@@ -398,6 +399,10 @@ inline_run_blocks(struct comm_context *context)
     enum transport_inline_result result;
 
     op->run.n_inline_steps = 0;
+    if (!op->cache.inline_plan.is_made)
+        executor_plan_inline(op);
+    if (op->cache.inline_plan.n_steps == 0)
+        return false;
     do {
         const unsigned n_before = op->run.n_inline_steps;
 
@@ -524,7 +529,7 @@ inline_execute(struct comm_context *context,
         inline_take_progress(engine);
         return inline_run_as_owner(context, collective, true);
     }
-    const bool is_ready = inline_prepare(context, collective) == HOOP_OK;
+    const bool is_ready = inline_prepare(context, collective);
 
     if (is_ready && inline_try_round(context)) {
         inline_record_end(context);

@@ -1,0 +1,199 @@
+/*
+ * tests/unit/worker/engine/inline_collective_test.c - engine/inline.c
+ *
+ * Small collectives over sockets. One thread makes the calls of both ranks, so
+ * that it is known what has come when a call looks for it.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocation.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/op_run.h"
+#include "engine/progress.h"
+#include "engine/state.h"
+#include "engine_pair_fixture.h"
+
+enum {
+    N_BYTES_MAX = INLINE_PLAN_STEPS_MAX + 1,
+    BYTES_PER_ROUND = 32,
+};
+
+/* Some plan was made under the lock of the engine that plans. */
+static bool is_planned_under_lock;
+
+static void
+note_lock(const struct plan_shape *shape)
+{
+    pthread_mutex_t *lock = &engine_pair.sides[shape->rank].engine->lock;
+
+    if (pthread_mutex_trylock(lock) == 0)
+        pthread_mutex_unlock(lock);
+    else
+        is_planned_under_lock = true;
+}
+
+/* Rank 0 sends each of its bytes as a block. */
+static uint32_t
+byte_by_byte_n_rounds(const struct plan_shape *shape)
+{
+    return (uint32_t)(shape->count + BYTES_PER_ROUND - 1) / BYTES_PER_ROUND;
+}
+
+static void
+byte_by_byte_round(struct plan *plan,
+                   const struct plan_shape *shape,
+                   uint32_t round)
+{
+    uint32_t i = round * BYTES_PER_ROUND;
+
+    note_lock(shape);
+    for (; i < (round + 1) * BYTES_PER_ROUND && i < shape->count; i++) {
+        const struct plan_span byte = {PLAN_OUTPUT, i, 1};
+
+        if (shape->rank == 0)
+            plan_add_send(plan, 1, i, byte);
+        else
+            plan_add_store(plan, 0, i, byte);
+    }
+}
+
+static const struct algorithm byte_by_byte = {
+    .name = "byte_by_byte",
+    .n_rounds = byte_by_byte_n_rounds,
+    .plan_round = byte_by_byte_round,
+};
+
+static struct engine_collective
+call_of(uint32_t rank,
+        const struct algorithm *algorithm,
+        uint8_t *bytes,
+        size_t count)
+{
+    return (struct engine_collective){
+        .call = {.name = CALL_BROADCAST, .dtype = HOOP_UINT8, .count = count},
+        .algorithm = algorithm,
+        .shape = {.rank = rank, .size = 2, .count = count, .granule = 1},
+        .input = bytes,
+        .output = bytes,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+}
+
+static struct comm_context *
+context_of(uint32_t rank)
+{
+    return engine_pair.sides[rank].comms[0].context;
+}
+
+static const struct inline_plan *
+plan_of(uint32_t rank)
+{
+    return &context_of(rank)->cached_op->cache.inline_plan;
+}
+
+/* How many calls of rank were completed inline. */
+static unsigned
+n_inline(uint32_t rank)
+{
+    return context_of(rank)->n_rounds_since_socket_poll;
+}
+
+/* Rank 0 calls, then rank 1, which finds all there. */
+static void
+bytes_pass(uint8_t first, size_t count)
+{
+    uint8_t bytes[2][N_BYTES_MAX] = {{0}};
+
+    for (size_t i = 0; i < count; i++)
+        bytes[0][i] = (uint8_t)(first + i);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const struct engine_collective call =
+            call_of(rank, &byte_by_byte, bytes[rank], count);
+
+        assert_ok(engine_run_collective(context_of(rank), &call));
+    }
+    assert_memory_equal(bytes[1], bytes[0], N_BYTES_MAX);
+}
+
+static int
+set_up(void **state)
+{
+    is_planned_under_lock = false;
+    engine_pair_set_up(state);
+    /* Each takes its connection. */
+    progress_poll(engine_pair.sides[0].engine, 0);
+    progress_poll(engine_pair.sides[1].engine, 0);
+    return 0;
+}
+
+static void
+plan_of_the_most_steps_is_done_inline(void **state)
+{
+    for (uint8_t i = 0; i < 4; i++)
+        bytes_pass(i, INLINE_PLAN_STEPS_MAX);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(plan_of(rank)->n_steps, INLINE_PLAN_STEPS_MAX);
+        assert_int_equal(n_inline(rank), 3);
+        assert_false(engine_pair.sides[rank].engine->is_progress_owned);
+    }
+    assert_false(is_planned_under_lock);
+}
+
+/* Nor does a longer one stay in memory. */
+static void
+plan_of_more_steps_is_not_done_inline(void **state)
+{
+    for (uint8_t i = 0; i < 4; i++)
+        bytes_pass(i, INLINE_PLAN_STEPS_MAX + 1);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_true(plan_of(rank)->is_made);
+        assert_int_equal(plan_of(rank)->n_steps, 0);
+        assert_int_equal(n_inline(rank), 0);
+        assert_int_equal(context_of(rank)->cached_op->cache.tracker.serial, 0);
+    }
+    assert_false(is_planned_under_lock);
+}
+
+/* The call succeeds and says nothing; the next one plans again. */
+static void
+plan_without_memory_is_made_by_the_next_call(void **state)
+{
+    uint8_t sent = 2;
+    uint8_t got = 0;
+    const struct engine_collective send = call_of(0, &byte_by_byte, &sent, 1);
+    const struct engine_collective receive = call_of(1, &byte_by_byte, &got, 1);
+
+    bytes_pass(1, 1);
+    error_clear();
+    calloc_refuse_nth(1);
+    assert_ok(engine_run_collective(context_of(0), &send));
+    calloc_refuse_nth(0);
+    assert_string_equal(error_text(), "");
+    assert_false(plan_of(0)->is_made);
+    assert_int_equal(n_inline(0), 0);
+    assert_ok(engine_run_collective(context_of(1), &receive));
+    assert_int_equal(got, 2);
+    bytes_pass(3, 1);
+    assert_true(plan_of(0)->is_made);
+    assert_int_equal(n_inline(0), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(plan_of_the_most_steps_is_done_inline,
+                                        set_up, engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(plan_of_more_steps_is_not_done_inline,
+                                        set_up, engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(
+            plan_without_memory_is_made_by_the_next_call, set_up,
+            engine_pair_tear_down),
+    };
+
+    setenv("HOOP_TRANSPORT", "tcp", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
