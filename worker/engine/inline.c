@@ -466,6 +466,9 @@ inline_fail(struct comm_context *context)
     op_record_failed(context->cached_op, HOOP_E_EXHAUSTED);
     context_fail_numbered_call(context, context->cached_op->run.number,
                                HOOP_E_EXHAUSTED, why);
+    /* What was read ahead is in no socket any more, which would wake
+     * somebody. */
+    progress_poll(context->engine, 0);
     progress_release(context->engine);
     return error_raise(HOOP_E_EXHAUSTED, "%s", why);
 }

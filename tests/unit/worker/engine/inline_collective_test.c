@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "allocation.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "engine/op_run.h"
+#include "engine/op_pool.h"
 #include "engine/progress.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
+#include "transport/peer.h"
 
 enum {
     N_BYTES_MAX = INLINE_PLAN_STEPS_MAX + 1,
@@ -181,6 +181,55 @@ plan_without_memory_is_made_by_the_next_call(void **state)
     assert_int_equal(n_inline(0), 1);
 }
 
+static void
+pool_empty(struct engine *engine)
+{
+    struct op *op = atomic_exchange(&engine->pool.kept, NULL);
+
+    if (op)
+        op_destroy(op);
+    while ((op = TAILQ_FIRST(&engine->pool.ops))) {
+        TAILQ_REMOVE(&engine->pool.ops, op, link);
+        engine->pool.n_ops--;
+        op_destroy(op);
+    }
+}
+
+/* A message comes instead of the block, and there is no memory to go on: the
+ * call fails on both, and the message, which is in no socket any more, is not
+ * forgotten. */
+static void
+call_that_cannot_go_on_fails_on_all(void **state)
+{
+    struct side *sides = engine_pair.sides;
+    uint8_t byte = 9;
+    char text[4] = "";
+    struct op *op = NULL;
+    const struct engine_collective send = call_of(0, &byte_by_byte, &byte, 1);
+    const struct engine_collective receive =
+        call_of(1, &byte_by_byte, &byte, 1);
+
+    bytes_pass(1, 1);
+    bytes_pass(2, 1);
+    assert_ok(send_start(context_of(0), "abc", 4, 1, &op));
+    assert_ok(engine_wait(op, patience()));
+    pool_empty(sides[1].engine);
+    calloc_refuse_nth(1);
+    assert_int_equal(engine_run_collective(context_of(1), &receive),
+                     HOOP_E_EXHAUSTED);
+    calloc_refuse_nth(0);
+    assert_false(sides[1].engine->transport->has_frames_ahead);
+    assert_false(sides[1].engine->is_progress_owned);
+    progress_poll(sides[0].engine, 0);
+    assert_int_equal(engine_run_collective(context_of(0), &send),
+                     HOOP_E_EXHAUSTED);
+    assert_non_null(strstr(error_text(), "no memory for an operation"));
+    assert_ok(receive_start(context_of(1), text, 4, 1, &op));
+    assert_ok(engine_wait(op, patience()));
+    assert_string_equal(text, "abc");
+    bytes_pass(3, 1);
+}
+
 int
 main(void)
 {
@@ -192,6 +241,8 @@ main(void)
         cmocka_unit_test_setup_teardown(
             plan_without_memory_is_made_by_the_next_call, set_up,
             engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(call_that_cannot_go_on_fails_on_all,
+                                        set_up, engine_pair_tear_down),
     };
 
     setenv("HOOP_TRANSPORT", "tcp", 1);
