@@ -20,8 +20,8 @@
  *   continues from the current round, which may have been posted.
  * - Otherwise the caller, with progress ownership, sends and receives the
  *   blocks of a small plan in the order of its rounds (executor.h). It waits
- *   for each as long as an operation would without sleeping. An ordinary
- *   operation continues with the steps that are not done. Meanwhile nothing
+ *   for all as long as an operation would for one without sleeping. An ordinary
+ *   operation continues with the steps that are not done, and with the wait. Meanwhile nothing
  *   else is read: only the operation, once it runs, can be told of a mismatch
  *   or failure.
  *
@@ -324,12 +324,16 @@ inline_try_round(struct comm_context *context)
 /* Wait while peers have not posted or sent. Returns false if they take too
  * long. */
 static bool
-inline_backoff(struct comm_context *context, struct backoff *backoff)
+inline_backoff(struct comm_context *context)
 {
     struct engine *engine = context->engine;
+    struct op *op = context->cached_op;
 
-    switch (backoff_next_action(backoff, engine_wait_policy(engine),
-                                shm_executor_work_ns(context->cached_op))) {
+    if (op->run.wait.started_ns == 0)
+        op->run.wait.started_ns = clock_now_ns();
+    switch (backoff_next_action(&op->run.wait.backoff,
+                                engine_wait_policy(engine),
+                                shm_executor_work_ns(op))) {
     case WAIT_ACTION_POLL:
         cpu_placement_apply(&engine->cpu_placement);
         return true;
@@ -349,9 +353,9 @@ inline_await_round(struct comm_context *context)
 {
     const unsigned inline_message_polls_max =
         inline_polls_before_command_check(context->engine);
-    struct backoff backoff = {0};
     bool is_done = false;
 
+    backoff_reset(&context->cached_op->run.wait.backoff);
     for (unsigned i = 1; !is_done; i++) {
         if (shm_executor_try_round(context->cached_op, &is_done) != HOOP_OK)
             return false;
@@ -365,7 +369,7 @@ inline_await_round(struct comm_context *context)
         if (inline_must_continue_as_op(context))
             return false;
         shm_executor_wake_peers(context->cached_op);
-        if (!inline_backoff(context, &backoff))
+        if (!inline_backoff(context))
             return false;
     }
     return true;
@@ -394,7 +398,6 @@ inline_run_blocks(struct comm_context *context)
 {
     struct engine *engine = context->engine;
     struct op *op = context->cached_op;
-    struct backoff backoff = {0};
     bool has_unsent = false;
     enum transport_inline_result result;
 
@@ -404,14 +407,9 @@ inline_run_blocks(struct comm_context *context)
     if (op->cache.inline_plan.n_steps == 0)
         return false;
     do {
-        const unsigned n_before = op->run.n_inline_steps;
-
         result = executor_advance_inline(op, &has_unsent);
-        if (n_before != op->run.n_inline_steps)
-            backoff_reset(&backoff);
     } while (result == TRANSPORT_INLINE_NOT_ARRIVED &&
-             !inline_must_continue_as_op(context) &&
-             inline_backoff(context, &backoff));
+             !inline_must_continue_as_op(context) && inline_backoff(context));
     engine->progress.has_unsent_inline_bytes |= has_unsent;
     return result == TRANSPORT_INLINE_DONE;
 }
@@ -490,6 +488,9 @@ inline_continue_as_op(struct comm_context *context,
         return inline_fail(context);
     }
     op->run.chain = collective->chain;
+    if (cached_op->run.wait.started_ns > 0)
+        op_begin_wait(op, cached_op->run.wait.started_ns);
+    op->run.wait.backoff = cached_op->run.wait.backoff;
     op->run.number = cached_op->run.number;
     op->run.record = STEAL(cached_op->run.record);
     if (op_is_shm(op)) {
@@ -509,6 +510,9 @@ inline_run_as_owner(struct comm_context *context,
                     bool is_ready)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
+
+    context->cached_op->run.wait.started_ns = 0;
+    backoff_reset(&context->cached_op->run.wait.backoff);
     const bool is_done = is_ready && (op_is_shm(context->cached_op)
                                           ? inline_run_rounds(context)
                                           : inline_run_blocks(context));

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "allocation.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "engine/op_pool.h"
+#include "engine/op_run.h"
 #include "engine/progress.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
@@ -64,6 +66,46 @@ static const struct algorithm byte_by_byte = {
     .name = "byte_by_byte",
     .n_rounds = byte_by_byte_n_rounds,
     .plan_round = byte_by_byte_round,
+};
+
+/* Rank 1 receives byte 0 into its scratch memory, sends byte 1, receives it back
+ * as byte 2, and puts byte 0 where it belongs. */
+static uint32_t
+there_and_back_n_rounds(const struct plan_shape *shape)
+{
+    return 4;
+}
+
+static void
+there_and_back_round(struct plan *plan,
+                     const struct plan_shape *shape,
+                     uint32_t round)
+{
+    const uint32_t peer = 1 - shape->rank;
+    const struct plan_span byte = {PLAN_OUTPUT, round, 1};
+    const struct plan_span first = {PLAN_OUTPUT, 0, 1};
+    const struct plan_span echoed = {PLAN_OUTPUT, 1, 1};
+    const struct plan_span kept = {PLAN_SCRATCH, 0, 1};
+
+    if (round < 3 && shape->rank == round % 2)
+        plan_add_send(plan, peer, round, round == 2 ? echoed : byte);
+    else if (round < 3)
+        plan_add_store(plan, peer, round, round == 0 ? kept : byte);
+    else if (shape->rank == 1)
+        plan_add_copy(plan, kept, first);
+}
+
+static size_t
+there_and_back_n_scratch(const struct plan_shape *shape)
+{
+    return 1;
+}
+
+static const struct algorithm there_and_back = {
+    .name = "there_and_back",
+    .n_rounds = there_and_back_n_rounds,
+    .plan_round = there_and_back_round,
+    .n_scratch = there_and_back_n_scratch,
 };
 
 static struct engine_collective
@@ -181,6 +223,121 @@ plan_without_memory_is_made_by_the_next_call(void **state)
     assert_int_equal(n_inline(0), 1);
 }
 
+/* What rank 1 did while it waited for rank 0. */
+static struct {
+    struct op *of_rank_0; /* NULL: not called yet */
+    uint8_t *bytes;       /* rank 0's */
+    unsigned n_backoffs;
+    bool is_late; /* rank 0 calls when rank 1 waits, and then does nothing */
+    uint64_t late_ns;
+    struct backoff second;
+    struct op_run handed_over;
+} wait;
+
+enum {
+    SPIN_UNTIL = 77,
+};
+
+static void
+start_as_rank_0(void)
+{
+    struct engine_collective call = call_of(0, &there_and_back, wait.bytes, 3);
+
+    call.mode = ENGINE_START;
+    assert_ok(engine_start_collective(context_of(0), &call, &wait.of_rank_0));
+}
+
+enum wait_action
+__real_backoff_next_action(struct backoff *backoff,
+                           enum wait_policy rule,
+                           uint64_t work_ns);
+enum wait_action
+__wrap_backoff_next_action(struct backoff *backoff,
+                           enum wait_policy rule,
+                           uint64_t work_ns);
+
+/* Only rank 1 waits here. Nobody else makes progress for rank 0. */
+enum wait_action
+__wrap_backoff_next_action(struct backoff *backoff,
+                           enum wait_policy rule,
+                           uint64_t work_ns)
+{
+    if (!wait.bytes)
+        return __real_backoff_next_action(backoff, rule, work_ns);
+    wait.n_backoffs++;
+    if (wait.is_late && wait.n_backoffs == 1) {
+        wait.late_ns = clock_now_ns();
+        backoff->spin_until_ns = SPIN_UNTIL;
+        start_as_rank_0();
+    } else if (wait.is_late && wait.n_backoffs == 2) {
+        wait.second = *backoff;
+        return WAIT_ACTION_SLEEP;
+    } else {
+        engine_progress_background(engine_pair.sides[0].engine);
+    }
+    return WAIT_ACTION_POLL;
+}
+
+void
+__real_op_begin(struct op *op);
+void
+__wrap_op_begin(struct op *op);
+
+void
+__wrap_op_begin(struct op *op)
+{
+    if (op->engine == engine_pair.sides[1].engine)
+        wait.handed_over = op->run;
+    __real_op_begin(op);
+}
+
+static void
+bytes_go_there_and_back(uint8_t first, bool is_late)
+{
+    uint8_t bytes[2][3] = {{first}, {0, (uint8_t)(first + 1)}};
+    const struct engine_collective call =
+        call_of(1, &there_and_back, bytes[1], 3);
+
+    memset(&wait, 0, sizeof(wait));
+    wait.bytes = bytes[0];
+    wait.is_late = is_late;
+    if (!is_late)
+        start_as_rank_0();
+    assert_ok(engine_run_collective(context_of(1), &call));
+    wait.bytes = NULL;
+    assert_ok(engine_wait(wait.of_rank_0, patience()));
+    assert_int_equal(bytes[0][1], first + 1);
+    assert_int_equal(bytes[1][0], first);
+    assert_int_equal(bytes[1][2], first + 1);
+}
+
+/* One operation of rank 1 goes on where the call has come to, with what it has
+ * received, and has waited since the call began to. */
+static void
+operation_continues_what_was_done_inline(void **state)
+{
+    bytes_go_there_and_back(1, false);
+    assert_int_equal(n_inline(1), 0);
+    bytes_go_there_and_back(11, false);
+    assert_int_equal(plan_of(1)->n_steps, 4);
+    assert_int_equal(n_inline(1), 1);
+    bytes_go_there_and_back(21, true);
+    assert_int_equal(n_inline(1), 1);
+    /* Byte 0, then byte 1. */
+    assert_int_equal(wait.handed_over.steps_done_inline, 3);
+    /* The wait for byte 2 is the wait for byte 0. */
+    assert_int_equal(wait.second.spin_until_ns, SPIN_UNTIL);
+    assert_int_equal(wait.handed_over.wait.backoff.spin_until_ns, SPIN_UNTIL);
+    assert_true(wait.handed_over.wait.started_ns <= wait.late_ns);
+    assert_true(wait.handed_over.wait.deadline_ns -
+                    wait.handed_over.wait.started_ns ==
+                wait.handed_over.wait.time_limit_ns);
+    /* Memory of the size that was given away is there again. */
+    bytes_go_there_and_back(31, false);
+    bytes_go_there_and_back(41, false);
+    assert_int_equal(n_inline(1), 3);
+}
+
 static void
 pool_empty(struct engine *engine)
 {
@@ -240,6 +397,9 @@ main(void)
                                         set_up, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
             plan_without_memory_is_made_by_the_next_call, set_up,
+            engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(
+            operation_continues_what_was_done_inline, set_up,
             engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(call_that_cannot_go_on_fails_on_all,
                                         set_up, engine_pair_tear_down),
