@@ -61,6 +61,9 @@ enum {
     INLINE_POLLS_OVERSUBSCRIBED = 4,
     /* Polls for a message where each rank has a processor. */
     INLINE_MESSAGE_POLLS_MAX = 512,
+    /* A call of more elements is not planned to see how large its blocks are:
+     * most would be too large. */
+    INLINE_BLOCK_ELEMENTS_MAX = TRANSPORT_INLINE_BYTES_MAX,
 };
 
 /* Returns whether a member is known to be lost or to have left. Members are
@@ -139,7 +142,7 @@ static bool
 can_send_blocks_inline(const struct comm_context *context,
                        const struct engine_collective *collective)
 {
-    return collective->call.count <= TRANSPORT_INLINE_BYTES_MAX &&
+    return collective->call.count <= INLINE_BLOCK_ELEMENTS_MAX &&
            collective->call.n_counts == 0 && collective->loss == LOSS_NONE &&
            collective->call.dtype != HOOP_BOOL &&
            collective->call.name != CALL_AGREE && context->size > 1 &&
@@ -234,8 +237,7 @@ inline_try_begin(struct comm_context *context,
     pthread_mutex_lock(&engine->lock);
     const bool is_free = can_begin_inline(context, collective);
     if (is_free)
-        context->cached_op->run.number =
-            atomic_fetch_add(&context->next_op_number, 1);
+        context->cached_op->run.number = context_take_op_number(context);
     else
         pthread_mutex_unlock(&engine->lock);
     return is_free;
@@ -351,7 +353,7 @@ inline_backoff(struct comm_context *context)
 static bool
 inline_await_round(struct comm_context *context)
 {
-    const unsigned inline_message_polls_max =
+    const unsigned n_polls_per_check =
         inline_polls_before_command_check(context->engine);
     bool is_done = false;
 
@@ -364,7 +366,7 @@ inline_await_round(struct comm_context *context)
         if (context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
             context->failure.has_deferred)
             return false;
-        if (i % inline_message_polls_max > 0)
+        if (i % n_polls_per_check > 0)
             continue;
         if (inline_must_continue_as_op(context))
             return false;

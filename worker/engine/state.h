@@ -345,6 +345,19 @@ op_is_inline(const struct op *op)
     return op == op->run.context->cached_op;
 }
 
+/* Returns the number of the next collective. The caller holds the lock, so that
+ * no other thread writes it, and no locked instruction is needed. */
+static inline uint64_t
+context_take_op_number(struct comm_context *context)
+{
+    const uint64_t number =
+        atomic_load_explicit(&context->next_op_number, memory_order_relaxed);
+
+    atomic_store_explicit(&context->next_op_number, number + 1,
+                          memory_order_release);
+    return number;
+}
+
 /* Returns the shared-memory operation of context that may move; NULL: none. */
 static inline struct op *
 shm_queue_first(const struct comm_context *context)
