@@ -479,24 +479,52 @@ is_inline_step(const struct op *op, const struct tracked_step *tracked_step)
             tracked_step->step.peer != op->run.shape.rank);
 }
 
-bool
-executor_plan_inline(struct op *op)
+/* Tell whether the plan is short enough. Its dependencies, whose number grows
+ * with the square of the steps, are searched only then. */
+static enum hoop_status
+check_inline_length(struct op *op, bool *out_is_short)
 {
-    struct tracker *tracker = &op->cache.tracker;
-    struct inline_plan *plan = &op->cache.inline_plan;
-    struct tracked_step *first;
+    const struct plan_shape *shape = &op->run.shape;
+    const uint32_t n_rounds = algorithm_n_rounds(op->run.algorithm, shape);
+    struct plan *round_plan = &op->cache.round_plan;
+    size_t n_steps = 0;
 
-    plan->n_steps = 0;
-    if (op_scratch_ensure(op, &op->run.shape) != HOOP_OK)
-        return false;
-    tracker_init(tracker, op->run.algorithm, &op->run.shape,
+    for (uint32_t i = 0; i < n_rounds && n_steps <= INLINE_PLAN_STEPS_MAX;
+         i++) {
+        plan_clear(round_plan);
+        algorithm_plan_round(op->run.algorithm, round_plan, shape, i);
+        const enum hoop_status status = plan_status(round_plan);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        n_steps += round_plan->n_steps;
+    }
+    *out_is_short = n_steps <= INLINE_PLAN_STEPS_MAX;
+    return HOOP_OK;
+}
+
+/* Have the tracker cache the plan. */
+static enum hoop_status
+cache_inline_plan(struct op *op)
+{
+    struct tracked_step *first;
+    const enum hoop_status status = op_scratch_ensure(op, &op->run.shape);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    tracker_init(&op->cache.tracker, op->run.algorithm, &op->run.shape,
                  op->run.element_size);
-    if (tracker_activate_rounds(tracker, &first) != HOOP_OK ||
-        tracker->n_cached > INLINE_PLAN_STEPS_MAX)
-        return false;
+    return tracker_activate_rounds(&op->cache.tracker, &first);
+}
+
+/* Put the steps of the cached plan in order, if all can be done inline. */
+static void
+order_inline_steps(const struct op *op, struct inline_plan *plan)
+{
+    const struct tracker *tracker = &op->cache.tracker;
+
     for (size_t i = 0; i < tracker->n_cached; i++) {
         if (!is_inline_step(op, tracker->cache[i]))
-            return false;
+            return;
     }
     for (unsigned turn = 0; turn < 2 * tracker->n_rounds; turn++) {
         for (size_t i = 0; i < tracker->n_cached; i++) {
@@ -507,7 +535,24 @@ executor_plan_inline(struct op *op)
                 plan->order[plan->n_steps++] = (uint8_t)i;
         }
     }
-    return plan->n_steps > 0;
+}
+
+void
+executor_plan_inline(struct op *op)
+{
+    struct inline_plan *plan = &op->cache.inline_plan;
+    bool is_short = false;
+    enum hoop_status status = check_inline_length(op, &is_short);
+
+    plan->n_steps = 0;
+    if (status == HOOP_OK && is_short)
+        status = cache_inline_plan(op);
+    plan->is_made = status == HOOP_OK;
+    if (!plan->is_made)
+        /* The call may succeed all the same. */
+        error_clear();
+    else if (is_short)
+        order_inline_steps(op, plan);
 }
 
 static bool
@@ -585,6 +630,8 @@ executor_continue_inline(struct op *op, struct op *inline_op)
     uint8_t *scratch = op->cache.scratch;
     const size_t capacity = op->cache.scratch_capacity;
 
+    if (inline_op->run.n_inline_steps == 0)
+        return;
     for (unsigned i = 0; i < inline_op->run.n_inline_steps; i++)
         op->run.steps_done_inline |= 1ull
                                      << inline_op->cache.inline_plan.order[i];

@@ -51,9 +51,10 @@ executor_on_encoded(struct step_flow *flow, const struct encoded *encoded);
 uint32_t
 op_member_world_rank(const struct op *op, uint32_t rank);
 
-/* Plan op, which runs inline and not as an operation. Returns whether it can:
- * its plan fits the window of the tracker, and its blocks are small. */
-bool
+/* Plan op, which runs inline and not as an operation: op->cache.inline_plan. It
+ * has no steps if they are too many or their blocks too large, and is not made
+ * if there is no memory. */
+void
 executor_plan_inline(struct op *op);
 
 /* Do inline all steps that can be done at once. TRANSPORT_INLINE_NOT_ARRIVED:

@@ -6,7 +6,7 @@
  * the caller continues with an ordinary operation, which begins from there. The
  * call has the same number, result and failure either way, because it is taken
  * here only if nothing stands before it: progress ownership is free, no
- * operation runs or has been handed in, no rank is known to be lost or to have
+ * operation runs or has been handed in, no member is known to be lost or to have
  * left, and no failure waits for a call of its kind. So no other thread needs
  * to find an operation, and there is none.
  *
@@ -20,8 +20,8 @@
  *   continues from the current round, which may have been posted.
  * - Otherwise the caller, with progress ownership, sends and receives the
  *   blocks of a small plan in the order of its rounds (executor.h). It waits
- *   for each as long as an operation would without sleeping. An ordinary
- *   operation continues with the steps that are not done. Meanwhile nothing
+ *   for all as long as an operation would for one without sleeping. An ordinary
+ *   operation continues with the steps that are not done, and with the wait. Meanwhile nothing
  *   else is read: only the operation, once it runs, can be told of a mismatch
  *   or failure.
  *
@@ -62,15 +62,35 @@ enum {
     INLINE_POLLS_OVERSUBSCRIBED = 4,
     /* Polls for a message where each rank has a processor. */
     INLINE_MESSAGE_POLLS_MAX = 512,
+    /* A call of more elements is not planned to see how large its blocks are:
+     * most would be too large. */
+    INLINE_BLOCK_ELEMENTS_MAX = TRANSPORT_INLINE_BYTES_MAX,
 };
 
-/* Returns whether progress ownership is free, nothing is running or handed in,
- * no rank is known to be lost or to have left, and no failure waits for the
- * call: *n_pending_failures wait for calls of its kind; NULL: none can. It is
- * the progress owner's, so it is read only if there is none. The caller holds
- * the lock. */
+/* Returns whether a member is known to be lost or to have left. Members are
+ * looked through only if more ranks have gone since the last time. */
 static bool
-context_allows_inline(const struct comm_context *context,
+context_has_gone_member(struct comm_context *context)
+{
+    const struct engine_liveness *liveness = &context->engine->liveness;
+    const uint32_t n_gone = liveness->n_lost + liveness->n_left;
+
+    if (context->n_gone_when_checked == n_gone)
+        return context->has_gone_member;
+    context->n_gone_when_checked = n_gone;
+    for (uint32_t i = 0; i < context->size; i++)
+        context->has_gone_member |=
+            rank_is_gone(&liveness->ranks[context->ranks[i]]);
+    return context->has_gone_member;
+}
+
+/* Returns whether progress ownership is free, nothing is running or handed in,
+ * no member is known to be lost or to have left, and no failure waits for the
+ * call: *n_pending_failures wait for calls of its kind; NULL: none can. What is
+ * the progress owner's is read only if there is none. The caller holds the
+ * lock. */
+static bool
+context_allows_inline(struct comm_context *context,
                       const unsigned *n_pending_failures)
 {
     const struct engine *engine = context->engine;
@@ -80,7 +100,7 @@ context_allows_inline(const struct comm_context *context,
            !atomic_load_explicit(&engine->inbox.has_commands,
                                  memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->progress.running) && !engine->is_leaving &&
-           engine->liveness.n_lost == 0 && engine->liveness.n_left == 0 &&
+           !context_has_gone_member(context) &&
            !context->failure.has_deferred && !context->failure.is_revoked;
 }
 
@@ -123,7 +143,7 @@ static bool
 can_send_blocks_inline(const struct comm_context *context,
                        const struct engine_collective *collective)
 {
-    return collective->call.count <= TRANSPORT_INLINE_BYTES_MAX &&
+    return collective->call.count <= INLINE_BLOCK_ELEMENTS_MAX &&
            collective->call.n_counts == 0 && collective->loss == LOSS_NONE &&
            collective->call.dtype != HOOP_BOOL &&
            collective->call.name != CALL_AGREE && context->size > 1 &&
@@ -166,11 +186,11 @@ inline_update_buffers(struct op *op, const struct engine_collective *collective)
     op->run.output = collective->output;
 }
 
-/* Returns whether the cached operation has a plan for the call, which is made
- * when the call is made twice in a row. The caller holds the lock. */
+/* Returns whether the cached operation has a plan for the call, or is to make
+ * one, because the call is made twice in a row. The caller holds the lock. */
 static bool
-has_inline_plan(struct comm_context *context,
-                const struct engine_collective *collective)
+may_have_inline_plan(struct comm_context *context,
+                     const struct engine_collective *collective)
 {
     struct op *op = context->cached_op;
     struct inline_plan *plan = &op->cache.inline_plan;
@@ -182,11 +202,8 @@ has_inline_plan(struct comm_context *context,
             op->run.algorithm = NULL;
         return false;
     }
-    if (!plan->is_made && !executor_plan_inline(op))
-        plan->n_steps = 0;
-    plan->is_made = true;
     inline_update_buffers(op, collective);
-    return plan->n_steps > 0;
+    return !plan->is_made || plan->n_steps > 0;
 }
 
 /* Returns whether the call need not be an operation, which would look for what
@@ -206,7 +223,7 @@ can_begin_inline(struct comm_context *context,
     if (collective->algorithm->is_shm)
         return has_root || context->n_polls_pending_shm == 0;
     return (has_root || context->size == 2 || context->n_polls_pending == 0) &&
-           has_inline_plan(context, collective);
+           may_have_inline_plan(context, collective);
 }
 
 /* Returns true with the lock held if nothing needs progress ownership, and
@@ -221,8 +238,7 @@ inline_try_begin(struct comm_context *context,
     pthread_mutex_lock(&engine->lock);
     const bool is_free = can_begin_inline(context, collective);
     if (is_free)
-        context->cached_op->run.number =
-            atomic_fetch_add(&context->next_op_number, 1);
+        context->cached_op->run.number = context_take_op_number(context);
     else
         pthread_mutex_unlock(&engine->lock);
     return is_free;
@@ -236,8 +252,9 @@ inline_take_progress(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* Prepare the cached operation for this call, reusing all that is the same. */
-static enum hoop_status
+/* Prepare the cached operation for this call, reusing all that is the same.
+ * Returns false if there is no memory. */
+static bool
 inline_prepare(struct comm_context *context,
                const struct engine_collective *collective)
 {
@@ -259,10 +276,13 @@ inline_prepare(struct comm_context *context,
         shm_executor_restart(op);
     else if (status == HOOP_OK)
         status = shm_executor_begin(op);
-    /* The plan is incomplete: the next call must not reuse it. */
-    if (status != HOOP_OK)
+    /* The plan is incomplete: the next call must not reuse it. This one
+     * continues as an operation and may succeed. */
+    if (status != HOOP_OK) {
         op->run.algorithm = NULL;
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+        error_clear();
+    }
+    return status == HOOP_OK;
 }
 
 static bool
@@ -307,12 +327,16 @@ inline_try_round(struct comm_context *context)
 /* Wait while peers have not posted or sent. Returns false if they take too
  * long. */
 static bool
-inline_backoff(struct comm_context *context, struct backoff *backoff)
+inline_backoff(struct comm_context *context)
 {
     struct engine *engine = context->engine;
+    struct op *op = context->cached_op;
 
-    switch (backoff_next_action(backoff, engine_wait_policy(engine),
-                                shm_executor_work_ns(context->cached_op))) {
+    if (op->run.wait.started_ns == 0)
+        op->run.wait.started_ns = clock_now_ns();
+    switch (backoff_next_action(&op->run.wait.backoff,
+                                engine_wait_policy(engine),
+                                shm_executor_work_ns(op))) {
     case WAIT_ACTION_POLL:
         cpu_placement_apply(&engine->cpu_placement);
         return true;
@@ -325,16 +349,27 @@ inline_backoff(struct comm_context *context, struct backoff *backoff)
     return false;
 }
 
+/* Count the time that was polled in vain. If an ordinary operation continues,
+ * it counts that, too. */
+static void
+inline_count_idle_polls(struct comm_context *context)
+{
+    struct backoff *backoff = &context->cached_op->run.wait.backoff;
+
+    if (backoff->idle_since_ns)
+        engine_count_idle_polls(context->engine, backoff);
+}
+
 /* Execute one round. Returns false if the caller must continue with an ordinary
  * operation. */
 static bool
 inline_await_round(struct comm_context *context)
 {
-    const unsigned inline_message_polls_max =
+    const unsigned n_polls_per_check =
         inline_polls_before_command_check(context->engine);
-    struct backoff backoff = {0};
     bool is_done = false;
 
+    backoff_reset(&context->cached_op->run.wait.backoff);
     for (unsigned i = 1; !is_done; i++) {
         if (shm_executor_try_round(context->cached_op, &is_done) != HOOP_OK)
             return false;
@@ -342,16 +377,16 @@ inline_await_round(struct comm_context *context)
             context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
             context->failure.has_deferred)
             break;
-        if (i % inline_message_polls_max > 0)
+        if (i % n_polls_per_check > 0)
             continue;
         if (inline_must_continue_as_op(context))
             break;
         shm_executor_wake_peers(context->cached_op);
-        if (!inline_backoff(context, &backoff))
+        if (!inline_backoff(context))
             break;
     }
-    if (backoff.idle_since_ns)
-        engine_count_idle_polls(context->engine, &backoff);
+    if (is_done)
+        inline_count_idle_polls(context);
     return is_done;
 }
 
@@ -378,25 +413,20 @@ inline_run_blocks(struct comm_context *context)
 {
     struct engine *engine = context->engine;
     struct op *op = context->cached_op;
-    struct backoff backoff = {0};
     bool has_unsent = false;
     enum transport_inline_result result;
 
     op->run.n_inline_steps = 0;
+    if (!op->cache.inline_plan.is_made)
+        executor_plan_inline(op);
+    if (op->cache.inline_plan.n_steps == 0)
+        return false;
     do {
-        const unsigned n_before = op->run.n_inline_steps;
-
         result = executor_advance_inline(op, &has_unsent);
-        if (n_before == op->run.n_inline_steps)
-            continue;
-        if (backoff.idle_since_ns)
-            engine_count_idle_polls(engine, &backoff);
-        backoff_reset(&backoff);
     } while (result == TRANSPORT_INLINE_NOT_ARRIVED &&
-             !inline_must_continue_as_op(context) &&
-             inline_backoff(context, &backoff));
-    if (backoff.idle_since_ns)
-        engine_count_idle_polls(engine, &backoff);
+             !inline_must_continue_as_op(context) && inline_backoff(context));
+    if (result == TRANSPORT_INLINE_DONE)
+        inline_count_idle_polls(context);
     engine->progress.has_unsent_inline_bytes |= has_unsent;
     return result == TRANSPORT_INLINE_DONE;
 }
@@ -451,6 +481,9 @@ inline_fail(struct comm_context *context)
     op_record_failed(context->cached_op, HOOP_E_EXHAUSTED);
     context_fail_numbered_call(context, context->cached_op->run.number,
                                HOOP_E_EXHAUSTED, why);
+    /* What was read ahead is in no socket any more, which would wake
+     * somebody. */
+    progress_poll(context->engine, 0);
     progress_release(context->engine);
     return error_raise(HOOP_E_EXHAUSTED, "%s", why);
 }
@@ -472,6 +505,9 @@ inline_continue_as_op(struct comm_context *context,
         return inline_fail(context);
     }
     op->run.chain = collective->chain;
+    if (cached_op->run.wait.started_ns > 0)
+        op_begin_wait(op, cached_op->run.wait.started_ns);
+    op->run.wait.backoff = cached_op->run.wait.backoff;
     op->run.number = cached_op->run.number;
     op->run.record = STEAL(cached_op->run.record);
     if (op_is_shm(op)) {
@@ -491,6 +527,9 @@ inline_run_as_owner(struct comm_context *context,
                     bool is_ready)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
+
+    context->cached_op->run.wait.started_ns = 0;
+    backoff_reset(&context->cached_op->run.wait.backoff);
     const bool is_done = is_ready && (op_is_shm(context->cached_op)
                                           ? inline_run_rounds(context)
                                           : inline_run_blocks(context));
@@ -514,7 +553,7 @@ inline_execute(struct comm_context *context,
         inline_take_progress(engine);
         return inline_run_as_owner(context, collective, true);
     }
-    const bool is_ready = inline_prepare(context, collective) == HOOP_OK;
+    const bool is_ready = inline_prepare(context, collective);
 
     if (is_ready && inline_try_round(context)) {
         inline_record_end(context);

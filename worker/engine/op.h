@@ -21,6 +21,7 @@
 #include "dtype/reduction.h"
 #include "engine/engine.h"
 #include "engine/failure/failure_record.h"
+#include "engine/wait_policy.h"
 #include "fault/fault.h"
 #include "plan/tracker.h"
 #include "recorder/recorder.h"
@@ -135,7 +136,8 @@ struct shm_execution {
 /* How long an operation may take, and who is told. Set by the caller that
  * starts it, then the progress owner's. */
 struct op_wait {
-    uint64_t started_ns;
+    uint64_t started_ns;    /* 0: the inline path has not waited */
+    struct backoff backoff; /* so far, of the inline path */
     uint64_t time_limit_ns; /* as it was set, from started_ns */
     uint64_t deadline_ns;
     unsigned n_deadline_extensions; /* how often the deadline was extended */

@@ -91,6 +91,24 @@ op_pool_take(const struct comm_context *context,
     return op;
 }
 
+void
+op_begin_wait(struct op *op, uint64_t started_ns)
+{
+    const struct comm_context *context = op->run.context;
+    const uint64_t time_limit_ns =
+        atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
+
+    op->run.wait = (struct op_wait){
+        .started_ns = started_ns,
+        .time_limit_ns = time_limit_ns,
+        .deadline_ns = started_ns + time_limit_ns,
+        .next_query_ns = started_ns + OP_QUERY_INTERVAL_FIRST_NS,
+        .query_interval_ns = OP_QUERY_INTERVAL_FIRST_NS,
+        .purpose = atomic_load(&context->purpose),
+    };
+    straggler_warning_plan(op);
+}
+
 struct op *
 op_alloc(struct comm_context *context, const struct algorithm *algorithm)
 {
@@ -107,21 +125,12 @@ op_alloc(struct comm_context *context, const struct algorithm *algorithm)
     if (op->cache.context_id != context->id)
         tracker_invalidate_plan(&op->cache.tracker);
     op->cache.context_id = context->id;
-    const uint64_t now_ns = clock_now_ns();
-    const uint64_t time_limit_ns =
-        atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
     op->run = (struct op_run){
         .context = context,
         .step_flows = TAILQ_HEAD_INITIALIZER(op->run.step_flows),
-        .wait = {.started_ns = now_ns,
-                 .time_limit_ns = time_limit_ns,
-                 .deadline_ns = now_ns + time_limit_ns,
-                 .next_query_ns = now_ns + OP_QUERY_INTERVAL_FIRST_NS,
-                 .query_interval_ns = OP_QUERY_INTERVAL_FIRST_NS,
-                 .purpose = atomic_load(&context->purpose)},
         .notified_fd = -1,
     };
-    straggler_warning_plan(op);
+    op_begin_wait(op, clock_now_ns());
     return op;
 }
 

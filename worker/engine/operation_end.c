@@ -340,7 +340,7 @@ context_fail_next_execute(struct comm_context *context,
     struct engine *engine = context->engine;
 
     pthread_mutex_lock(&engine->lock);
-    const uint64_t number = atomic_fetch_add(&context->next_op_number, 1);
+    const uint64_t number = context_take_op_number(context);
     pthread_mutex_unlock(&engine->lock);
     context_fail_numbered_call(context, number, status, why);
 }

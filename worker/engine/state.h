@@ -141,6 +141,9 @@ struct comm_context {
         n_rounds_since_socket_poll; /* inline rounds since sockets were polled */
     struct final_state_list final_states;
     unsigned n_final_states;
+    /* Whether a member was lost or had left when so many ranks had. */
+    bool has_gone_member;
+    uint32_t n_gone_when_checked;
     /* Collectives that the check of deadlines at checked_ns has seen. */
     unsigned n_checked_collectives;
     uint64_t checked_ns;
@@ -348,6 +351,19 @@ static inline bool
 op_is_inline(const struct op *op)
 {
     return op == op->run.context->cached_op;
+}
+
+/* Returns the number of the next collective. The caller holds the lock, so that
+ * no other thread writes it, and no locked instruction is needed. */
+static inline uint64_t
+context_take_op_number(struct comm_context *context)
+{
+    const uint64_t number =
+        atomic_load_explicit(&context->next_op_number, memory_order_relaxed);
+
+    atomic_store_explicit(&context->next_op_number, number + 1,
+                          memory_order_release);
+    return number;
 }
 
 /* Returns the shared-memory operation of context that may move; NULL: none. */

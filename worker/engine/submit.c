@@ -55,14 +55,10 @@ ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
 static void
 op_assign_number(struct op *op)
 {
-    _Atomic uint64_t *next = &op->run.context->next_op_number;
-
-    if (!op_is_message(op)) {
-        op->run.number = atomic_load_explicit(next, memory_order_relaxed);
-        atomic_store_explicit(next, op->run.number + 1, memory_order_release);
-    } else if (!op->message.flow.is_receive) {
+    if (!op_is_message(op))
+        op->run.number = context_take_op_number(op->run.context);
+    else if (!op->message.flow.is_receive)
         op->run.number = (*op->message.next_message_number)++;
-    }
 }
 
 /* Make progress for one turn. The caller owns progress, and gives it up on

@@ -150,8 +150,10 @@ progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
     struct progress_wait wait = {.deadline_ns = deadline_ns};
 
     engine->progress.own = op;
-    if (op->run.is_begun_by_waiter)
+    if (op->run.is_begun_by_waiter) {
+        wait.backoff = op->run.wait.backoff;
         op_begin_by_waiter(op);
+    }
     if (clock_is_past(deadline_ns)) {
         progress_poll(engine, 0);
     } else {

@@ -299,6 +299,28 @@ nobody_there_is_an_error_as_ever(void **state)
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_PEER_LOST);
 }
 
+/* Rank 2 is no member. */
+static void
+loss_of_another_rank_changes_nothing(void **state)
+{
+    struct side *sides = engine_pair.sides;
+    int32_t value = 7;
+    int32_t got = 0;
+
+    engine_declare_dead(sides[0].engine, 2, "it is far away");
+    progress_poll(sides[0].engine, 0);
+    assert_int_equal(atomic_load(&sides[0].n_lost), 1);
+    assert_ok(send_run(sides[0].comms[0].context, &value, 1));
+    assert_true(has_made_none(&sides[0]));
+    assert_ok(receive_run(sides[1].comms[0].context, &got, 1));
+    assert_int_equal(got, 7);
+    /* A member. */
+    engine_declare_dead(sides[0].engine, 1, "shot");
+    progress_poll(sides[0].engine, 0);
+    assert_int_equal(send_run(sides[0].comms[0].context, &value, 1),
+                     HOOP_E_PEER_LOST);
+}
+
 /* An earlier send of the tag has failed, as the receiver has been told: the
  * first receive ends with that, though the next message is there. */
 static void
@@ -354,6 +376,7 @@ main(void)
                                         engine_pair_tear_down),
         ENGINE_PAIR_TEST(message_that_does_not_fit_is_refused),
         ENGINE_PAIR_UNCONNECTED_TEST(nobody_there_is_an_error_as_ever),
+        ENGINE_PAIR_TEST(loss_of_another_rank_changes_nothing),
         ENGINE_PAIR_TEST(receive_ends_with_the_failure_that_waits_for_it),
         ENGINE_PAIR_TEST(receive_gives_up_in_time),
     };
