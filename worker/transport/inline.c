@@ -99,7 +99,7 @@ can_send_past_queue(const struct peer *peer, const struct send_request *flow)
 }
 
 /* The kernel has taken n_sent bytes of the only frame of flow: count it, and
- * queue a copy of the rest. */
+ * queue a copy of the rest, for which there is room. */
 static void
 sent_past_queue(struct peer *peer,
                 struct send_request *flow,
@@ -121,21 +121,20 @@ sent_past_queue(struct peer *peer,
     if (n_sent == LIMIT_FRAME_HEADER + n_padded)
         return;
     memcpy(out->header, frame, LIMIT_FRAME_HEADER);
-    out->payload = flow->bytes;
+    memcpy(out->owned, frame + LIMIT_FRAME_HEADER, flow->total);
+    out->payload = out->owned;
     out->n_stored = flow->total;
     out->n_padded_payload = n_padded;
     out->n_raw = flow->total;
     out->flow = NULL;
     send->n_frames = 1;
     send->frame_offset = n_sent;
-    if (!outbound_frame_own_payload(out))
-        peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
-                           "no memory to end a half-sent frame");
     (void)peer_write(peer);
 }
 
-/* Send flow as one frame, which is copied, past the queue of peer. Returns
- * false if nothing was sent. */
+/* Send flow as one frame, which is copied, past the queue of peer. Room for
+ * what the kernel does not take is had first, since half a frame cannot be
+ * taken back. Returns false if nothing was sent. */
 static bool
 send_past_queue(struct peer *peer, struct send_request *flow)
 {
@@ -144,6 +143,9 @@ send_past_queue(struct peer *peer, struct send_request *flow)
     struct frame frame = send_request_frame(flow);
     ssize_t n_sent;
 
+    if (!outbound_frame_ensure_room(peer_queued_frame(peer, 0),
+                                    TRANSPORT_INLINE_BYTES_MAX))
+        return false;
     frame.flags |= FRAME_EAGER;
     frame.raw = (uint32_t)flow->total;
     frame.stored = (uint32_t)flow->total;
@@ -161,19 +163,21 @@ send_past_queue(struct peer *peer, struct send_request *flow)
     return true;
 }
 
-/* Send flow by the queue of peer. */
+/* Send flow by the queue of peer. Returns false if nothing was sent. */
 static bool
 send_by_queue(struct peer *peer, struct send_request *flow)
 {
     peer_queue_send(peer, flow);
     (void)peer_write(peer);
-    if (!peer_is_connected(peer))
-        return false;
     if (flow->is_queued) {
         peer_unqueue_send(peer, flow);
         return false;
     }
     peer_cancel_send(peer, flow);
+    /* There is no memory for a copy of the rest: this call is the first that
+     * must be told of the loss. */
+    if (peer->failure.why)
+        (void)peer_write(peer);
     return true;
 }
 
@@ -190,8 +194,9 @@ transport_send_inline(struct transport *transport,
         return false;
     transport->in_progress_call = true;
     const bool is_sent =
-        (can_send_past_queue(peer, flow) && send_past_queue(peer, flow)) ||
-        send_by_queue(peer, flow);
+        ((can_send_past_queue(peer, flow) && send_past_queue(peer, flow)) ||
+         send_by_queue(peer, flow)) &&
+        peer_is_connected(peer);
     transport->in_progress_call = false;
     *out_has_unsent = is_sent && peer_has_unsent(peer);
     return is_sent;

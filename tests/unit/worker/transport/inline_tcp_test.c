@@ -43,6 +43,20 @@ __wrap_send(int fd, const void *bytes, size_t n_bytes, int flags)
     return -1;
 }
 
+/* The library gets no memory. */
+static bool is_out_of_memory;
+
+void *
+__real_malloc(size_t n_bytes);
+void *
+__wrap_malloc(size_t n_bytes);
+
+void *
+__wrap_malloc(size_t n_bytes)
+{
+    return is_out_of_memory ? NULL : __real_malloc(n_bytes);
+}
+
 static struct transport *
 here(void)
 {
@@ -349,6 +363,46 @@ block_is_sent_however_little_the_socket_takes(void **state)
     }
 }
 
+/* Room for the rest of a frame is had before its first byte is sent. */
+static void
+rest_of_a_block_needs_no_memory(void **state)
+{
+    bool has_unsent = false;
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_true(send_at_once(tcp_fixture.bytes, 200, &has_unsent));
+    assert_false(has_unsent);
+    assert_true(tcp_fixture_next_frame());
+    is_out_of_memory = true;
+    send_limit = 100;
+    assert_true(send_at_once(tcp_fixture.bytes, 201, &has_unsent));
+    assert_true(has_unsent);
+    is_out_of_memory = false;
+    send_limit = SIZE_MAX;
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    assert_true(tcp_fixture_next_frame());
+    assert_int_equal(tcp_fixture.frame.op, 201);
+    assert_memory_equal(tcp_fixture.payload, tcp_fixture.bytes, SMALL);
+}
+
+/* Without that room the frame is sent from the caller's buffer, and there is no
+ * memory for a copy of what the socket does not take. */
+static void
+block_is_not_sent_if_its_peer_is_lost(void **state)
+{
+    bool has_unsent = false;
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    send_limit = 0;
+    is_out_of_memory = true;
+    assert_false(send_at_once(tcp_fixture.bytes, 200, &has_unsent));
+    is_out_of_memory = false;
+    send_limit = SIZE_MAX;
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
+    assert_false(has_unsent);
+}
+
 int
 main(void)
 {
@@ -364,6 +418,8 @@ main(void)
             nothing_is_sent_or_taken_past_another_call_that_came_early),
         TCP_FIXTURE_TEST(part_that_came_early_is_left_to_an_operation),
         TCP_FIXTURE_TEST(block_is_sent_however_little_the_socket_takes),
+        TCP_FIXTURE_TEST(rest_of_a_block_needs_no_memory),
+        TCP_FIXTURE_TEST(block_is_not_sent_if_its_peer_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
