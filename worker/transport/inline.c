@@ -202,19 +202,6 @@ transport_send_inline(struct transport *transport,
     return is_sent;
 }
 
-bool
-transport_has_unsent(const struct transport *transport)
-{
-    const struct peer *peer;
-
-    TAILQ_FOREACH(peer, &transport->known, known_link)
-    {
-        if (peer_has_unsent(peer))
-            return true;
-    }
-    return false;
-}
-
 /* Returns whether what comes next from peer is the beginning of a frame that
  * nobody else takes. */
 static bool

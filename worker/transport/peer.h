@@ -267,6 +267,7 @@ struct transport {
     size_t n_early_grants; /* of all peers together */
     uint32_t n_connected;  /* peers with an open descriptor */
     struct peer_list dirty;
+    uint32_t n_blocked; /* peers whose socket or ring is full */
     struct peer_list expected;
     /* Peers that owe only a message or a grant, maybe for long. */
     struct peer_list expected_later_peers;
@@ -381,6 +382,12 @@ peer_is_self(const struct peer *peer)
 /* Queue peer to be written to by the next progress call. */
 void
 peer_mark_dirty(struct peer *peer);
+/* The socket or ring of peer is full. */
+void
+peer_block(struct peer *peer);
+/* It may have room again. */
+void
+peer_unblock(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
 /* Report cause, unless it is TRANSPORT_LOST, and call peer_lose() at the

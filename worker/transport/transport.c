@@ -470,7 +470,7 @@ poll_sockets(struct transport *transport, int timeout_ms)
         struct peer *peer = events[i].owner;
 
         if (events[i].can_write && peer->send.is_blocked) {
-            peer->send.is_blocked = false;
+            peer_unblock(peer);
             has_moved |= peer_write(peer);
         }
         if (events[i].can_read && peer->segment)
@@ -491,7 +491,7 @@ transport_is_in_progress(const struct transport *transport)
     return transport->in_progress_call;
 }
 
-bool
+void
 transport_flush(struct transport *transport)
 {
     const bool was_in_progress_call = transport->in_progress_call;
@@ -499,7 +499,13 @@ transport_flush(struct transport *transport)
     transport->in_progress_call = true;
     write_dirty_peers(transport);
     transport->in_progress_call = was_in_progress_call;
-    return TAILQ_EMPTY(&transport->dirty);
+}
+
+bool
+transport_needs_progress(const struct transport *transport)
+{
+    return !TAILQ_EMPTY(&transport->dirty) || transport->n_blocked > 0 ||
+           transport->has_frames_ahead;
 }
 
 bool

@@ -308,11 +308,6 @@ transport_send_inline(struct transport *transport,
                       struct send_request *flow,
                       bool *out_has_unsent);
 
-/* Returns whether any peer has frames that the kernel or the ring has not
- * taken. */
-bool
-transport_has_unsent(const struct transport *transport);
-
 /* Returns whether transport_receive_inline() may be called for a message of
  * peer. The answer holds until the next other call of the transport. */
 bool
@@ -438,9 +433,15 @@ transport_spin_once(struct transport *transport);
 bool
 transport_is_in_progress(const struct transport *transport);
 
-/* Write what is queued. Returns false if there is more to write. */
-bool
+/* Write what is queued, as far as the sockets and rings take it. */
+void
 transport_flush(struct transport *transport);
+
+/* Returns whether something is left that only progress calls can move: bytes
+ * that a socket or ring has not taken, or frames that the inline path has read
+ * and left. */
+bool
+transport_needs_progress(const struct transport *transport);
 
 /* Prepare for nobody calling transport_progress(): from now on a peer that
  * writes to memory shared with this rank makes transport_fd() readable.
