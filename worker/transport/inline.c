@@ -299,7 +299,7 @@ static enum transport_inline_result
 leave_to_progress(struct peer *peer)
 {
     if (!peer->segment)
-        peer->transport->has_frames_ahead = true;
+        peer->transport->frames_ahead = peer;
     return TRANSPORT_INLINE_NEEDS_PROGRESS;
 }
 
@@ -342,7 +342,7 @@ static bool
 can_receive_block(const struct peer *peer)
 {
     return (peer->segment || has_plain_socket(peer)) &&
-           is_between_frames(peer) && !peer->transport->has_frames_ahead;
+           is_between_frames(peer) && !peer->transport->frames_ahead;
 }
 
 /* Take the block of flow from what came early. */

@@ -275,9 +275,9 @@ struct transport {
     bool
         is_sleep_wakeup_armed; /* shm_peers have been asked to wake this rank */
     bool in_progress_call;     /* some call is reading, writing or reporting */
-    /* The inline path has read whole frames that it left to the next progress
-     * call. */
-    bool has_frames_ahead;
+    /* From whose socket the inline path has read frames that it left to the
+     * next progress call; NULL: from none. */
+    struct peer *frames_ahead;
     /* Message receives that are not matched yet. */
     struct recv_request_list posted;
     uint32_t n_posted_any_source; /* those of posted that accept any sender */
@@ -688,9 +688,9 @@ peer_on_stream_end(struct peer *peer, int error);
  * Returns whether anything moved. */
 bool
 peer_read(struct peer *peer);
-/* Use the frames that the inline path has read and left. */
+/* The same, after the frames that the inline path has read and left. */
 void
-peer_use_read_ahead(struct peer *peer);
+peer_read_after_inline(struct peer *peer);
 
 /* shm/progress.c */
 

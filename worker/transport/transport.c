@@ -394,28 +394,14 @@ enum {
     SPIN_SOCKET_READS_MAX = 2,
 };
 
-/* Use what the inline path has read from sockets and left. */
-static void
-use_frames_ahead(struct transport *transport)
-{
-    struct peer *peer;
-
-    transport->has_frames_ahead = false;
-    TAILQ_FOREACH(peer, &transport->known, known_link)
-    {
-        if (!peer->segment)
-            peer_use_read_ahead(peer);
-    }
-}
-
 static bool
 drain_unexpected_of_requests(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
 
-    if (transport->has_frames_ahead) {
-        use_frames_ahead(transport);
+    if (transport->frames_ahead) {
+        peer_read_after_inline(STEAL(transport->frames_ahead));
         has_moved = true;
     }
 
@@ -505,7 +491,7 @@ bool
 transport_needs_progress(const struct transport *transport)
 {
     return !TAILQ_EMPTY(&transport->dirty) || transport->n_blocked > 0 ||
-           transport->has_frames_ahead;
+           transport->frames_ahead;
 }
 
 bool

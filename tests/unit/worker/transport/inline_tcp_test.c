@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "tcp_fixture.h"
+#include "transport/tcp/stream_group.h"
 
 enum {
     SMALL = 24,
@@ -244,6 +245,36 @@ frame_that_was_read_and_left_is_found_by_a_turn(void **state)
     assert_int_equal(tcp_fixture.test_transport.frame.op, other.op);
 }
 
+/* What was read behind it is a mark and the next frame: the turn finds both,
+ * though the socket is empty. */
+static void
+frame_that_begins_streams_is_found_with_what_is_behind(void **state)
+{
+    static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {0, 0, 0, 0,
+                                                          LIMIT_FRAME_HEADER};
+    const struct frame striped = {
+        .kind = FRAME_STRIPED, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = TEST_TRANSPORT_EPOCH};
+    struct recv_request flow =
+        recv_request_collective(1, tcp_fixture.received, 512);
+    uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK_BYTES];
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    frame_encode(&striped, bytes);
+    memcpy(bytes + LIMIT_FRAME_HEADER, mark, sizeof(mark));
+    frame_encode(&goodbye, bytes + LIMIT_FRAME_HEADER + sizeof(mark));
+    assert_int_equal(
+        write(tcp_fixture.test_transport.raw[1], bytes, sizeof(bytes)),
+        sizeof(bytes));
+    assert_int_equal(transport_receive_inline(here(), &flow),
+                     TRANSPORT_INLINE_NEEDS_PROGRESS);
+    assert_true(transport_needs_progress(here()));
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_left, 1);
+}
+
 static void
 end_of_the_stream_is_reported(void **state)
 {
@@ -412,6 +443,8 @@ main(void)
         TCP_FIXTURE_TEST(what_comes_behind_is_left_in_the_socket),
         cmocka_unit_test(other_frame_is_left_to_a_turn),
         TCP_FIXTURE_TEST(frame_that_was_read_and_left_is_found_by_a_turn),
+        TCP_FIXTURE_TEST(
+            frame_that_begins_streams_is_found_with_what_is_behind),
         TCP_FIXTURE_TEST(end_of_the_stream_is_reported),
         TCP_FIXTURE_TEST(block_that_came_early_is_taken),
         TCP_FIXTURE_TEST(
