@@ -338,11 +338,13 @@ receive_frame_inline(struct peer *peer,
         peer_shm_release_read_bytes(peer);
 }
 
-static bool
-can_receive_block(const struct peer *peer)
+bool
+transport_can_receive_block(const struct transport *transport, uint32_t rank)
 {
+    const struct peer *peer = &transport->peers[rank];
+
     return (peer->segment || has_plain_socket(peer)) &&
-           is_between_frames(peer) && !peer->transport->frames_ahead;
+           is_between_frames(peer) && !transport->frames_ahead;
 }
 
 /* Take the block of flow from what came early. */
@@ -382,7 +384,7 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
 
         if (early != TRANSPORT_INLINE_NOT_ARRIVED)
             return early;
-        if (!can_receive_block(peer))
+        if (!transport_can_receive_block(transport, peer->rank))
             return TRANSPORT_INLINE_NEEDS_PROGRESS;
     }
     const uint8_t *bytes =

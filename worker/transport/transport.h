@@ -313,6 +313,12 @@ transport_send_inline(struct transport *transport,
 bool
 transport_can_receive_inline(const struct transport *transport, uint32_t peer);
 
+/* Returns whether it may take a block of peer, unless that came early. A caller
+ * that asks first need not send what an operation would have to go on with. It
+ * is false over TLS or several streams, and with checksums. */
+bool
+transport_can_receive_block(const struct transport *transport, uint32_t peer);
+
 enum transport_inline_result {
     /* All of it is at flow->place: key.op and total are known. */
     TRANSPORT_INLINE_DONE,
