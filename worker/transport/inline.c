@@ -10,9 +10,11 @@
  *
  * From a socket no more is read than the expected frame has, so that what comes
  * behind it is still seen by whoever polls the socket. If another frame came
- * instead, what was read of it waits for the next progress call.
+ * instead, what was read of it, and of what is behind it if it is shorter,
+ * waits for the next progress call.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,14 +22,6 @@
 #include "base/clock.h"
 #include "fault/fault.h"
 #include "transport/peer.h"
-
-/* Returns whether something that came early may be of the operation. */
-static bool
-may_have_early_frames(const struct transport *transport, uint64_t op)
-{
-    return !TAILQ_EMPTY(
-        &transport->unexpected_index.lists[op % UNEXPECTED_INDEX_LISTS]);
-}
 
 /* Returns whether something of another call than that of signature came early
  * for the operation of key. 0: of any. */
@@ -46,7 +40,7 @@ has_early_frames_except(const struct transport *transport,
     struct frame first;
 
     return key->kind == FLOW_COLLECTIVE &&
-           may_have_early_frames(transport, key->op) &&
+           transport_has_unexpected(transport, key->op) &&
            transport_find_unexpected(transport, &wanted, &peer, &first);
 }
 
@@ -258,6 +252,7 @@ socket_read_ahead(struct peer *peer, size_t n_wanted)
     const size_t n_ahead = receive->ahead_end - receive->ahead_first;
     ssize_t n_read;
 
+    assert(n_wanted <= LIMIT_READ_AHEAD);
     if (n_ahead > 0 && receive->ahead_first > 0)
         memmove(receive->ahead, receive->ahead + receive->ahead_first, n_ahead);
     receive->ahead_first = 0;
@@ -378,7 +373,7 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
 
     if (flow->key.kind == FLOW_COLLECTIVE) {
         const enum transport_inline_result early =
-            may_have_early_frames(transport, flow->key.op)
+            transport_has_unexpected(transport, flow->key.op)
                 ? receive_early_block(peer, flow)
                 : TRANSPORT_INLINE_NOT_ARRIVED;
 

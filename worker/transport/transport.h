@@ -289,9 +289,10 @@ transport_receive_cancel(struct transport *transport,
  * collective, now, or does nothing and leaves it to an ordinary send or
  * receive. It sends and receives without opening flow, which the caller sets up
  * as for transport_send() or transport_receive(), with a place. Callbacks come
- * as from transport_progress(), but only on_bytes_sent() for flow, whose owner
- * may be NULL. Until the operation of a block runs, there must be no progress
- * call, which would take its frames for surplus.
+ * as from transport_progress(), but for flow, whose owner may be NULL, at most
+ * on_bytes_sent(), and not even that if its bytes went past the queue. Until the
+ * operation of a block runs, there must be no progress call, which would take
+ * its frames for surplus.
  */
 
 enum {
