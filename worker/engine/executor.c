@@ -596,11 +596,34 @@ receive_inline(struct op *op, const struct tracked_step *tracked_step)
     return result;
 }
 
+/* Returns whether no receive is sure to need an operation, which would have to
+ * go on with what has been sent before. */
+static bool
+can_receive_all_inline(const struct op *op)
+{
+    const struct inline_plan *plan = &op->cache.inline_plan;
+
+    for (unsigned i = 0; i < plan->n_steps; i++) {
+        const struct tracked_step *tracked_step =
+            op->cache.tracker.cache[plan->order[i]];
+
+        if (!is_local_plan_step(tracked_step) &&
+            tracked_step->step.kind != PLAN_SEND &&
+            !transport_can_receive_block(
+                op->engine->transport,
+                op_member_world_rank(op, tracked_step->step.peer)))
+            return false;
+    }
+    return true;
+}
+
 enum transport_inline_result
 executor_advance_inline(struct op *op, bool *out_has_unsent)
 {
     const struct inline_plan *plan = &op->cache.inline_plan;
 
+    if (op->run.n_inline_steps == 0 && !can_receive_all_inline(op))
+        return TRANSPORT_INLINE_NEEDS_PROGRESS;
     for (; op->run.n_inline_steps < plan->n_steps; op->run.n_inline_steps++) {
         const struct tracked_step *tracked_step =
             op->cache.tracker.cache[plan->order[op->run.n_inline_steps]];

@@ -418,19 +418,15 @@ void
 progress_release(struct engine *engine)
 {
     /* Failure notices and credits of what has just ended must be sent first. */
-    const bool is_flushed = transport_flush(engine->transport);
+    transport_flush(engine->transport);
     if (has_ops_to_end(engine)) {
         progress_advance_ops(engine);
         progress_publish_ended(engine);
     }
-    if (engine->progress.has_unsent_inline_bytes)
-        engine->progress.has_unsent_inline_bytes =
-            transport_has_unsent(engine->transport);
     /* Only the progress owner changes these, so they stay valid until the lock
      * is taken. */
     const bool has_running = !TAILQ_EMPTY(&engine->progress.running) ||
-                             !is_flushed ||
-                             engine->progress.has_unsent_inline_bytes;
+                             transport_needs_progress(engine->transport);
 
     pthread_mutex_lock(&engine->lock);
     const bool is_abandoned =

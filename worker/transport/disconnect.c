@@ -73,6 +73,7 @@ peer_disconnect(struct peer *peer)
     if (peer->send.is_dirty)
         TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
     peer->send.is_dirty = false;
+    peer_unblock(peer);
     peer_update_expected(peer);
 }
 

@@ -10,9 +10,11 @@
  *
  * From a socket no more is read than the expected frame has, so that what comes
  * behind it is still seen by whoever polls the socket. If another frame came
- * instead, what was read of it waits for the next progress call.
+ * instead, what was read of it, and of what is behind it if it is shorter,
+ * waits for the next progress call.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,14 +22,6 @@
 #include "base/clock.h"
 #include "fault/fault.h"
 #include "transport/peer.h"
-
-/* Returns whether something that came early may be of the operation. */
-static bool
-may_have_early_frames(const struct transport *transport, uint64_t op)
-{
-    return !TAILQ_EMPTY(
-        &transport->unexpected_index.lists[op % UNEXPECTED_INDEX_LISTS]);
-}
 
 /* Returns whether something of another call than that of signature came early
  * for the operation of key. 0: of any. */
@@ -46,7 +40,7 @@ has_early_frames_except(const struct transport *transport,
     struct frame first;
 
     return key->kind == FLOW_COLLECTIVE &&
-           may_have_early_frames(transport, key->op) &&
+           transport_has_unexpected(transport, key->op) &&
            transport_find_unexpected(transport, &wanted, &peer, &first);
 }
 
@@ -99,7 +93,7 @@ can_send_past_queue(const struct peer *peer, const struct send_request *flow)
 }
 
 /* The kernel has taken n_sent bytes of the only frame of flow: count it, and
- * queue a copy of the rest. */
+ * queue a copy of the rest, for which there is room. */
 static void
 sent_past_queue(struct peer *peer,
                 struct send_request *flow,
@@ -121,21 +115,20 @@ sent_past_queue(struct peer *peer,
     if (n_sent == LIMIT_FRAME_HEADER + n_padded)
         return;
     memcpy(out->header, frame, LIMIT_FRAME_HEADER);
-    out->payload = flow->bytes;
+    memcpy(out->owned, frame + LIMIT_FRAME_HEADER, flow->total);
+    out->payload = out->owned;
     out->n_stored = flow->total;
     out->n_padded_payload = n_padded;
     out->n_raw = flow->total;
     out->flow = NULL;
     send->n_frames = 1;
     send->frame_offset = n_sent;
-    if (!outbound_frame_own_payload(out))
-        peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
-                           "no memory to end a half-sent frame");
     (void)peer_write(peer);
 }
 
-/* Send flow as one frame, which is copied, past the queue of peer. Returns
- * false if nothing was sent. */
+/* Send flow as one frame, which is copied, past the queue of peer. Room for
+ * what the kernel does not take is had first, since half a frame cannot be
+ * taken back. Returns false if nothing was sent. */
 static bool
 send_past_queue(struct peer *peer, struct send_request *flow)
 {
@@ -144,6 +137,9 @@ send_past_queue(struct peer *peer, struct send_request *flow)
     struct frame frame = send_request_frame(flow);
     ssize_t n_sent;
 
+    if (!outbound_frame_ensure_room(peer_queued_frame(peer, 0),
+                                    TRANSPORT_INLINE_BYTES_MAX))
+        return false;
     frame.flags |= FRAME_EAGER;
     frame.raw = (uint32_t)flow->total;
     frame.stored = (uint32_t)flow->total;
@@ -161,19 +157,21 @@ send_past_queue(struct peer *peer, struct send_request *flow)
     return true;
 }
 
-/* Send flow by the queue of peer. */
+/* Send flow by the queue of peer. Returns false if nothing was sent. */
 static bool
 send_by_queue(struct peer *peer, struct send_request *flow)
 {
     peer_queue_send(peer, flow);
     (void)peer_write(peer);
-    if (!peer_is_connected(peer))
-        return false;
     if (flow->is_queued) {
         peer_unqueue_send(peer, flow);
         return false;
     }
     peer_cancel_send(peer, flow);
+    /* There is no memory for a copy of the rest: this call is the first that
+     * must be told of the loss. */
+    if (peer->failure.why)
+        (void)peer_write(peer);
     return true;
 }
 
@@ -190,24 +188,12 @@ transport_send_inline(struct transport *transport,
         return false;
     transport->in_progress_call = true;
     const bool is_sent =
-        (can_send_past_queue(peer, flow) && send_past_queue(peer, flow)) ||
-        send_by_queue(peer, flow);
+        ((can_send_past_queue(peer, flow) && send_past_queue(peer, flow)) ||
+         send_by_queue(peer, flow)) &&
+        peer_is_connected(peer);
     transport->in_progress_call = false;
     *out_has_unsent = is_sent && peer_has_unsent(peer);
     return is_sent;
-}
-
-bool
-transport_has_unsent(const struct transport *transport)
-{
-    const struct peer *peer;
-
-    TAILQ_FOREACH(peer, &transport->known, known_link)
-    {
-        if (peer_has_unsent(peer))
-            return true;
-    }
-    return false;
 }
 
 /* Returns whether what comes next from peer is the beginning of a frame that
@@ -266,6 +252,7 @@ socket_read_ahead(struct peer *peer, size_t n_wanted)
     const size_t n_ahead = receive->ahead_end - receive->ahead_first;
     ssize_t n_read;
 
+    assert(n_wanted <= LIMIT_READ_AHEAD);
     if (n_ahead > 0 && receive->ahead_first > 0)
         memmove(receive->ahead, receive->ahead + receive->ahead_first, n_ahead);
     receive->ahead_first = 0;
@@ -307,7 +294,7 @@ static enum transport_inline_result
 leave_to_progress(struct peer *peer)
 {
     if (!peer->segment)
-        peer->transport->has_frames_ahead = true;
+        peer->transport->frames_ahead = peer;
     return TRANSPORT_INLINE_NEEDS_PROGRESS;
 }
 
@@ -346,11 +333,13 @@ receive_frame_inline(struct peer *peer,
         peer_shm_release_read_bytes(peer);
 }
 
-static bool
-can_receive_block(const struct peer *peer)
+bool
+transport_can_receive_block(const struct transport *transport, uint32_t rank)
 {
+    const struct peer *peer = &transport->peers[rank];
+
     return (peer->segment || has_plain_socket(peer)) &&
-           is_between_frames(peer) && !peer->transport->has_frames_ahead;
+           is_between_frames(peer) && !transport->frames_ahead;
 }
 
 /* Take the block of flow from what came early. */
@@ -384,13 +373,13 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
 
     if (flow->key.kind == FLOW_COLLECTIVE) {
         const enum transport_inline_result early =
-            may_have_early_frames(transport, flow->key.op)
+            transport_has_unexpected(transport, flow->key.op)
                 ? receive_early_block(peer, flow)
                 : TRANSPORT_INLINE_NOT_ARRIVED;
 
         if (early != TRANSPORT_INLINE_NOT_ARRIVED)
             return early;
-        if (!can_receive_block(peer))
+        if (!transport_can_receive_block(transport, peer->rank))
             return TRANSPORT_INLINE_NEEDS_PROGRESS;
     }
     const uint8_t *bytes =

@@ -86,6 +86,22 @@ peer_mark_dirty(struct peer *peer)
 }
 
 void
+peer_block(struct peer *peer)
+{
+    if (!peer->send.is_blocked)
+        peer->transport->n_blocked++;
+    peer->send.is_blocked = true;
+}
+
+void
+peer_unblock(struct peer *peer)
+{
+    if (peer->send.is_blocked)
+        peer->transport->n_blocked--;
+    peer->send.is_blocked = false;
+}
+
+void
 peer_update_expected(struct peer *peer)
 {
     peer_set_expected_list(peer, peer_choose_poll_list(peer));
@@ -101,7 +117,7 @@ peer_defer_failure(struct peer *peer,
     if (peer->failure.why || peer->fd < 0)
         return;
     peer->failure = (struct deferred_failure){.why = why, .cause = cause};
-    peer->send.is_blocked = false;
+    peer_unblock(peer);
     peer_mark_dirty(peer);
 }
 

@@ -268,6 +268,7 @@ struct transport {
     size_t n_early_grants; /* of all peers together */
     uint32_t n_connected;  /* peers with an open descriptor */
     struct peer_list dirty;
+    uint32_t n_blocked; /* peers whose socket or ring is full */
     struct peer_list expected;
     /* Peers that owe only a message or a grant, maybe for long. */
     struct peer_list expected_later_peers;
@@ -275,9 +276,9 @@ struct transport {
     bool
         is_sleep_wakeup_armed; /* shm_peers have been asked to wake this rank */
     bool in_progress_call;     /* some call is reading, writing or reporting */
-    /* The inline path has read whole frames that it left to the next progress
-     * call. */
-    bool has_frames_ahead;
+    /* From whose socket the inline path has read frames that it left to the
+     * next progress call; NULL: from none. */
+    struct peer *frames_ahead;
     /* Message receives that are not matched yet. */
     struct recv_request_list posted;
     uint32_t n_posted_any_source; /* those of posted that accept any sender */
@@ -382,6 +383,12 @@ peer_is_self(const struct peer *peer)
 /* Queue peer to be written to by the next progress call. */
 void
 peer_mark_dirty(struct peer *peer);
+/* The socket or ring of peer is full. */
+void
+peer_block(struct peer *peer);
+/* It may have room again. */
+void
+peer_unblock(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
 /* Report cause, unless it is TRANSPORT_LOST, and call peer_lose() at the
@@ -682,9 +689,9 @@ peer_on_stream_end(struct peer *peer, int error);
  * Returns whether anything moved. */
 bool
 peer_read(struct peer *peer);
-/* Use the frames that the inline path has read and left. */
+/* The same, after the frames that the inline path has read and left. */
 void
-peer_use_read_ahead(struct peer *peer);
+peer_read_after_inline(struct peer *peer);
 
 /* shm/progress.c */
 

@@ -402,28 +402,14 @@ enum {
     SPIN_SOCKET_READS_MAX = 2,
 };
 
-/* Use what the inline path has read from sockets and left. */
-static void
-use_frames_ahead(struct transport *transport)
-{
-    struct peer *peer;
-
-    transport->has_frames_ahead = false;
-    TAILQ_FOREACH(peer, &transport->known, known_link)
-    {
-        if (!peer->segment)
-            peer_use_read_ahead(peer);
-    }
-}
-
 static bool
 drain_unexpected_of_requests(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
 
-    if (transport->has_frames_ahead) {
-        use_frames_ahead(transport);
+    if (transport->frames_ahead) {
+        peer_read_after_inline(STEAL(transport->frames_ahead));
         has_moved = true;
     }
 
@@ -493,7 +479,7 @@ poll_sockets(struct transport *transport, int timeout_ms)
         struct peer *peer = events[i].owner;
 
         if (events[i].can_write && peer->send.is_blocked) {
-            peer->send.is_blocked = false;
+            peer_unblock(peer);
             has_moved |= peer_write(peer);
         }
         if (events[i].can_read && peer->segment)
@@ -514,7 +500,7 @@ transport_is_in_progress(const struct transport *transport)
     return transport->in_progress_call;
 }
 
-bool
+void
 transport_flush(struct transport *transport)
 {
     const bool was_in_progress_call = transport->in_progress_call;
@@ -522,7 +508,13 @@ transport_flush(struct transport *transport)
     transport->in_progress_call = true;
     write_dirty_peers(transport);
     transport->in_progress_call = was_in_progress_call;
-    return TAILQ_EMPTY(&transport->dirty);
+}
+
+bool
+transport_needs_progress(const struct transport *transport)
+{
+    return !TAILQ_EMPTY(&transport->dirty) || transport->n_blocked > 0 ||
+           transport->frames_ahead;
 }
 
 bool

@@ -289,9 +289,10 @@ transport_receive_cancel(struct transport *transport,
  * collective, now, or does nothing and leaves it to an ordinary send or
  * receive. It sends and receives without opening flow, which the caller sets up
  * as for transport_send() or transport_receive(), with a place. Callbacks come
- * as from transport_progress(), but only on_bytes_sent() for flow, whose owner
- * may be NULL. Until the operation of a block runs, there must be no progress
- * call, which would take its frames for surplus.
+ * as from transport_progress(), but for flow, whose owner may be NULL, at most
+ * on_bytes_sent(), and not even that if its bytes went past the queue. Until the
+ * operation of a block runs, there must be no progress call, which would take
+ * its frames for surplus.
  */
 
 enum {
@@ -308,15 +309,16 @@ transport_send_inline(struct transport *transport,
                       struct send_request *flow,
                       bool *out_has_unsent);
 
-/* Returns whether any peer has frames that the kernel or the ring has not
- * taken. */
-bool
-transport_has_unsent(const struct transport *transport);
-
 /* Returns whether transport_receive_inline() may be called for a message of
  * peer. The answer holds until the next other call of the transport. */
 bool
 transport_can_receive_inline(const struct transport *transport, uint32_t peer);
+
+/* Returns whether it may take a block of peer, unless that came early. A caller
+ * that asks first need not send what an operation would have to go on with. It
+ * is false over TLS or several streams, and with checksums. */
+bool
+transport_can_receive_block(const struct transport *transport, uint32_t peer);
 
 enum transport_inline_result {
     /* All of it is at flow->place: key.op and total are known. */
@@ -438,9 +440,15 @@ transport_spin_once(struct transport *transport);
 bool
 transport_is_in_progress(const struct transport *transport);
 
-/* Write what is queued. Returns false if there is more to write. */
-bool
+/* Write what is queued, as far as the sockets and rings take it. */
+void
 transport_flush(struct transport *transport);
+
+/* Returns whether something is left that only progress calls can move: bytes
+ * that a socket or ring has not taken, or frames that the inline path has read
+ * and left. */
+bool
+transport_needs_progress(const struct transport *transport);
 
 /* Prepare for nobody calling transport_progress(): from now on a peer that
  * writes to memory shared with this rank makes transport_fd() readable.

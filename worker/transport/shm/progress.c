@@ -128,7 +128,7 @@ shm_peers_write(struct transport *transport)
         if (peer->fd < 0 || !peer->send.is_blocked ||
             !ring_has_room(&peer->segment->out))
             continue;
-        peer->send.is_blocked = false;
+        peer_unblock(peer);
         has_moved |= peer_write(peer);
     }
     return has_moved;

@@ -533,8 +533,8 @@ parse_read_ahead(struct peer *peer)
     return peer->fd >= 0;
 }
 
-void
-peer_use_read_ahead(struct peer *peer)
+static void
+use_read_ahead(struct peer *peer)
 {
     while (peer->fd >= 0 && parse_read_ahead(peer))
         ;
@@ -623,7 +623,7 @@ read_socket(struct peer *peer)
         striping_autotune_record(peer, (size_t)n_read);
         peer->receive.ahead_end += (size_t)n_read - n_direct;
         peer_payload_advance(peer, n_direct);
-        peer_use_read_ahead(peer);
+        use_read_ahead(peer);
         /* A short read most likely emptied the socket, so no second call is
          * made to learn it. If it did not, the poller reports the socket
          * again. */
@@ -644,4 +644,13 @@ peer_read(struct peer *peer)
         return n_total > 0;
     peer_lose_unwatched(peer);
     return true;
+}
+
+/* One of those frames may begin several streams. What was read behind it then
+ * lies in their group, of which no descriptor tells. */
+void
+peer_read_after_inline(struct peer *peer)
+{
+    use_read_ahead(peer);
+    (void)peer_read(peer);
 }

@@ -213,14 +213,14 @@ static void
 on_write_failed(struct peer *peer)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        peer->send.is_blocked = true;
+        peer_block(peer);
         peer_set_write_watched(peer, true);
         return;
     }
     /* What the peer sent before it went away is still to be read, and reading
      * will tell of its end. */
     if (errno == EPIPE || errno == ECONNRESET) {
-        peer->send.is_blocked = true;
+        peer_block(peer);
         peer_on_send_broken(peer);
         return;
     }

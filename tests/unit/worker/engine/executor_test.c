@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engine/context.h"
 #include "engine/op.h"
+#include "engine/state.h"
 #include "engine_pair_fixture.h"
 
 static int
@@ -538,6 +539,66 @@ messages_cross_in_both_directions(struct side *side)
     return 0;
 }
 
+static int
+repeated_sums_are_right(struct side *side)
+{
+    struct comm_context *context = side->comms[0].context;
+    int32_t values[2];
+    const struct engine_collective sum = {
+        .call = {.name = CALL_ALLREDUCE,
+                 .dtype = HOOP_INT32,
+                 .reduce_op = HOOP_SUM,
+                 .count = 2},
+        .algorithm = &algorithm_allreduce_ring,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .is_in_place = true,
+                  .count = 2,
+                  .granule = 4},
+        .input = values,
+        .output = values,
+    };
+
+    for (int32_t i = 0; i < 50; i++) {
+        values[0] = i + (int32_t)side->rank;
+        values[1] = -values[0];
+        SIDE_CHECK(engine_run_collective(context, &sum) == HOOP_OK);
+        SIDE_CHECK(values[0] == 2 * i + 1 && values[1] == -values[0]);
+    }
+    return 0;
+}
+
+/* Returns how many steps of its last call rank did inline. */
+static unsigned
+n_last_inline_steps(uint32_t rank)
+{
+    const struct side *side = &engine_pair.sides[rank];
+
+    return side->comms[0].context->cached_op->run.n_inline_steps;
+}
+
+/* Over a socket. Frames with checksums are left to operations. */
+static void
+call_whose_receives_need_an_operation_sends_nothing_before(void **state)
+{
+    struct config config = engine_pair_config();
+
+    for (unsigned i = 0; i < 2; i++) {
+        config.has_frame_checksums = i > 0;
+        engine_pair_open_with(&engine_pair,
+                              &(struct engine_options){.config = &config});
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            engine_add_shm_connection(engine_pair.sides[rank].engine, 1 - rank,
+                                      engine_pair.fds[rank], NULL);
+            engine_pair.fds[rank] = -1;
+        }
+        engine_pair_run(&engine_pair, repeated_sums_are_right);
+        assert_int_equal(n_last_inline_steps(0) + n_last_inline_steps(1) > 0,
+                         i == 0);
+        engine_pair_close(&engine_pair);
+    }
+}
+
 int
 main(void)
 {
@@ -545,6 +606,8 @@ main(void)
         SIDES_TEST(sums_of_every_size_are_right),
         SIDES_TEST(average_out_of_place_divides_once_and_keeps_the_input),
         SIDES_TEST(many_operations_on_one_context_run_at_once),
+        cmocka_unit_test(
+            call_whose_receives_need_an_operation_sends_nothing_before),
         ENGINE_PAIR_TEST(operation_cut_off_in_the_middle_frees_everything),
         ENGINE_PAIR_TEST(every_byte_that_arrived_is_passed_on),
         ENGINE_PAIR_TEST(little_message_leaves_when_it_is_complete),

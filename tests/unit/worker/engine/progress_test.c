@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/op.h"
+#include "engine/progress.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
 #include "unbounded_sleep.h"
@@ -73,6 +75,53 @@ work_that_is_left_behind_is_told(void **state)
     send_small(1, 1, "x");
     assert_ok(engine_wait(op, patience()));
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 2);
+}
+
+/* Fills the socket, which rank 1 does not read. */
+static void
+fill_socket(int fd)
+{
+    static const char bytes[4096];
+
+    while (write(fd, bytes, sizeof(bytes)) > 0)
+        ;
+}
+
+static unsigned
+n_told_at_a_release(void)
+{
+    struct side *side = &engine_pair.sides[0];
+
+    atomic_store(&side->n_abandoned, 0);
+    assert_true(progress_try_acquire(side->engine));
+    progress_release(side->engine);
+    return atomic_load(&side->n_abandoned);
+}
+
+/* No operation waits for them: they may be a failure notice. */
+static void
+bytes_that_a_full_socket_has_not_taken_are_told(void **state)
+{
+    const struct frame frame = {.kind = FRAME_HEARTBEAT, .epoch = 7};
+    struct engine *engine = engine_pair.sides[0].engine;
+    const uint64_t until_ns = patience();
+    char bytes[4096];
+
+    fill_socket(engine_pair.fds[0]);
+    engine_add_shm_connection(engine, 1, engine_pair.fds[0], NULL);
+    engine_pair.fds[0] = -1;
+    while (engine_progress_background(engine) == ENGINE_PROGRESS_MORE)
+        ;
+    assert_int_equal(n_told_at_a_release(), 0);
+    transport_send_control(engine->transport, 1, &frame, NULL);
+    assert_int_equal(n_told_at_a_release(), 1);
+    assert_int_equal(n_told_at_a_release(), 1);
+    while (n_told_at_a_release() > 0 && !clock_is_past(until_ns)) {
+        while (read(engine_pair.fds[1], bytes, sizeof(bytes)) > 0)
+            ;
+        engine_progress_background(engine);
+    }
+    assert_int_equal(n_told_at_a_release(), 0);
 }
 
 struct waiting {
@@ -342,6 +391,8 @@ main(void)
         ENGINE_PAIR_TEST(wait_that_is_too_short_is_pending_and_the_op_lives_on),
         ENGINE_PAIR_TEST(wait_of_none_moves_what_can_move),
         ENGINE_PAIR_TEST(work_that_is_left_behind_is_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            bytes_that_a_full_socket_has_not_taken_are_told),
         ENGINE_PAIR_TEST(driver_that_gives_up_names_a_successor),
         ENGINE_PAIR_TEST(owner_that_sleeps_begins_what_another_thread_hands_in),
         ENGINE_PAIR_TEST(four_waiting_threads_hand_the_right_to_each_other),

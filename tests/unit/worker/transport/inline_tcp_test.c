@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "tcp_fixture.h"
+#include "transport/tcp/stream_group.h"
 
 enum {
     SMALL = 24,
@@ -41,6 +42,20 @@ __wrap_send(int fd, const void *bytes, size_t n_bytes, int flags)
         return __real_send(fd, bytes, n_taken, flags);
     errno = EAGAIN;
     return -1;
+}
+
+/* The library gets no memory. */
+static bool is_out_of_memory;
+
+void *
+__real_malloc(size_t n_bytes);
+void *
+__wrap_malloc(size_t n_bytes);
+
+void *
+__wrap_malloc(size_t n_bytes)
+{
+    return is_out_of_memory ? NULL : __real_malloc(n_bytes);
 }
 
 static struct transport *
@@ -230,6 +245,36 @@ frame_that_was_read_and_left_is_found_by_a_turn(void **state)
     assert_int_equal(tcp_fixture.test_transport.frame.op, other.op);
 }
 
+/* What was read behind it is a mark and the next frame: the turn finds both,
+ * though the socket is empty. */
+static void
+frame_that_begins_streams_is_found_with_what_is_behind(void **state)
+{
+    static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {0, 0, 0, 0,
+                                                          LIMIT_FRAME_HEADER};
+    const struct frame striped = {
+        .kind = FRAME_STRIPED, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = TEST_TRANSPORT_EPOCH};
+    struct recv_request flow =
+        recv_request_collective(1, tcp_fixture.received, 512);
+    uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK_BYTES];
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    frame_encode(&striped, bytes);
+    memcpy(bytes + LIMIT_FRAME_HEADER, mark, sizeof(mark));
+    frame_encode(&goodbye, bytes + LIMIT_FRAME_HEADER + sizeof(mark));
+    assert_int_equal(
+        write(tcp_fixture.test_transport.raw[1], bytes, sizeof(bytes)),
+        sizeof(bytes));
+    assert_int_equal(transport_receive_inline(here(), &flow),
+                     TRANSPORT_INLINE_NEEDS_PROGRESS);
+    assert_true(transport_needs_progress(here()));
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_left, 1);
+}
+
 static void
 end_of_the_stream_is_reported(void **state)
 {
@@ -349,6 +394,46 @@ block_is_sent_however_little_the_socket_takes(void **state)
     }
 }
 
+/* Room for the rest of a frame is had before its first byte is sent. */
+static void
+rest_of_a_block_needs_no_memory(void **state)
+{
+    bool has_unsent = false;
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_true(send_at_once(tcp_fixture.bytes, 200, &has_unsent));
+    assert_false(has_unsent);
+    assert_true(tcp_fixture_next_frame());
+    is_out_of_memory = true;
+    send_limit = 100;
+    assert_true(send_at_once(tcp_fixture.bytes, 201, &has_unsent));
+    assert_true(has_unsent);
+    is_out_of_memory = false;
+    send_limit = SIZE_MAX;
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    assert_true(tcp_fixture_next_frame());
+    assert_int_equal(tcp_fixture.frame.op, 201);
+    assert_memory_equal(tcp_fixture.payload, tcp_fixture.bytes, SMALL);
+}
+
+/* Without that room the frame is sent from the caller's buffer, and there is no
+ * memory for a copy of what the socket does not take. */
+static void
+block_is_not_sent_if_its_peer_is_lost(void **state)
+{
+    bool has_unsent = false;
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    send_limit = 0;
+    is_out_of_memory = true;
+    assert_false(send_at_once(tcp_fixture.bytes, 200, &has_unsent));
+    is_out_of_memory = false;
+    send_limit = SIZE_MAX;
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
+    assert_false(has_unsent);
+}
+
 int
 main(void)
 {
@@ -358,12 +443,16 @@ main(void)
         TCP_FIXTURE_TEST(what_comes_behind_is_left_in_the_socket),
         cmocka_unit_test(other_frame_is_left_to_a_turn),
         TCP_FIXTURE_TEST(frame_that_was_read_and_left_is_found_by_a_turn),
+        TCP_FIXTURE_TEST(
+            frame_that_begins_streams_is_found_with_what_is_behind),
         TCP_FIXTURE_TEST(end_of_the_stream_is_reported),
         TCP_FIXTURE_TEST(block_that_came_early_is_taken),
         TCP_FIXTURE_TEST(
             nothing_is_sent_or_taken_past_another_call_that_came_early),
         TCP_FIXTURE_TEST(part_that_came_early_is_left_to_an_operation),
         TCP_FIXTURE_TEST(block_is_sent_however_little_the_socket_takes),
+        TCP_FIXTURE_TEST(rest_of_a_block_needs_no_memory),
+        TCP_FIXTURE_TEST(block_is_not_sent_if_its_peer_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
