@@ -556,9 +556,7 @@ executor_plan_inline(struct op *op)
 }
 
 static bool
-send_inline(struct op *op,
-            const struct tracked_step *tracked_step,
-            bool *out_has_unsent)
+send_inline(struct op *op, const struct tracked_step *tracked_step)
 {
     struct send_request flow = {
         .key = step_flow_key(op, &tracked_step->step),
@@ -567,12 +565,8 @@ send_inline(struct op *op,
         .total = tracked_step->total,
         .ready = tracked_step->total,
     };
-    bool has_unsent;
 
-    if (!transport_send_inline(op->engine->transport, &flow, &has_unsent))
-        return false;
-    *out_has_unsent |= has_unsent;
-    return true;
+    return transport_send_inline(op->engine->transport, &flow);
 }
 
 static enum transport_inline_result
@@ -618,7 +612,7 @@ can_receive_all_inline(const struct op *op)
 }
 
 enum transport_inline_result
-executor_advance_inline(struct op *op, bool *out_has_unsent)
+executor_advance_inline(struct op *op)
 {
     const struct inline_plan *plan = &op->cache.inline_plan;
 
@@ -633,7 +627,7 @@ executor_advance_inline(struct op *op, bool *out_has_unsent)
             run_local_step(op, tracked_step, tracked_step->total);
         else if (tracked_step->step.kind != PLAN_SEND)
             result = receive_inline(op, tracked_step);
-        else if (!send_inline(op, tracked_step, out_has_unsent))
+        else if (!send_inline(op, tracked_step))
             result = TRANSPORT_INLINE_NEEDS_PROGRESS;
         if (result != TRANSPORT_INLINE_DONE)
             return result;

@@ -58,10 +58,9 @@ void
 executor_plan_inline(struct op *op);
 
 /* Do inline all steps that can be done at once. TRANSPORT_INLINE_NOT_ARRIVED:
- * call again soon; TRANSPORT_INLINE_NEEDS_PROGRESS: an operation must go on.
- * *out_has_unsent becomes true if the kernel has not taken all bytes. */
+ * call again soon; TRANSPORT_INLINE_NEEDS_PROGRESS: an operation must go on. */
 enum transport_inline_result
-executor_advance_inline(struct op *op, bool *out_has_unsent);
+executor_advance_inline(struct op *op);
 
 /* Let op, which has not begun, go on where inline_op, the same call, has come
  * to: it skips the steps that are done, and takes over the scratch memory. */

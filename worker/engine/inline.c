@@ -411,9 +411,7 @@ inline_run_rounds(struct comm_context *context)
 static bool
 inline_run_blocks(struct comm_context *context)
 {
-    struct engine *engine = context->engine;
     struct op *op = context->cached_op;
-    bool has_unsent = false;
     enum transport_inline_result result;
 
     op->run.n_inline_steps = 0;
@@ -422,12 +420,11 @@ inline_run_blocks(struct comm_context *context)
     if (op->cache.inline_plan.n_steps == 0)
         return false;
     do {
-        result = executor_advance_inline(op, &has_unsent);
+        result = executor_advance_inline(op);
     } while (result == TRANSPORT_INLINE_NOT_ARRIVED &&
              !inline_must_continue_as_op(context) && inline_backoff(context));
     if (result == TRANSPORT_INLINE_DONE)
         inline_count_idle_polls(context);
-    engine->progress.has_unsent_inline_bytes |= has_unsent;
     return result == TRANSPORT_INLINE_DONE;
 }
 
@@ -632,15 +629,12 @@ message_send_inline(struct comm_context *context,
                     uint64_t number)
 {
     struct engine *engine = context->engine;
-    bool has_unsent_inline_bytes = false;
     const struct flow_label label = message_flow_label(context, message);
     struct send_request flow = message_send_request(context, message, &label);
 
     flow.key.op = number;
-    if (!transport_send_inline(engine->transport, &flow,
-                               &has_unsent_inline_bytes))
+    if (!transport_send_inline(engine->transport, &flow))
         return false;
-    engine->progress.has_unsent_inline_bytes |= has_unsent_inline_bytes;
     context->n_polls_pending_shm = POLLS_AFTER_OP;
     return true;
 }

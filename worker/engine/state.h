@@ -299,8 +299,6 @@ struct engine_progress {
      * were not warned of since then. */
     uint64_t last_straggler_warning_ns;
     unsigned n_suppressed_warnings;
-    /* An inline send has ended, but some of its bytes are still unsent. */
-    bool has_unsent_inline_bytes;
     bool must_flush; /* before the end of an operation is published */
     /* Sockets that nothing waits for may be polled before an operation ends. */
     bool may_poll_idle_sockets;

@@ -66,15 +66,6 @@ can_send_inline(const struct peer *peer, const struct send_request *flow)
            send->credit >= eager_window_frame_cost(flow->total);
 }
 
-/* Returns whether frames of peer, or bytes between its frames and the kernel,
- * are not sent. */
-static bool
-peer_has_unsent(const struct peer *peer)
-{
-    return peer->fd >= 0 &&
-           (peer->send.n_frames > 0 || striping_has_unsent(peer));
-}
-
 /* Returns whether frames of either direction are the bytes of one socket. */
 static bool
 has_plain_socket(const struct peer *peer)
@@ -178,9 +169,7 @@ send_by_queue(struct peer *peer, struct send_request *flow)
 /* A peer that has hung up, which nobody has read yet, accepts the message as
  * the kernel would. The next operation reports its loss. */
 bool
-transport_send_inline(struct transport *transport,
-                      struct send_request *flow,
-                      bool *out_has_unsent)
+transport_send_inline(struct transport *transport, struct send_request *flow)
 {
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
@@ -192,7 +181,6 @@ transport_send_inline(struct transport *transport,
          send_by_queue(peer, flow)) &&
         peer_is_connected(peer);
     transport->in_progress_call = false;
-    *out_has_unsent = is_sent && peer_has_unsent(peer);
     return is_sent;
 }
 

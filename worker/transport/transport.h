@@ -301,13 +301,10 @@ enum {
 };
 
 /* Send all of flow, if nothing is queued before it. What the kernel or the
- * ring has not taken is copied; out_has_unsent then says that
- * transport_progress() must be called to send the rest. Returns false if
- * nothing of flow was sent, or the peer is lost. */
+ * ring has not taken is copied; transport_needs_progress() tells of it. Returns
+ * false if nothing of flow was sent, or the peer is lost. */
 bool
-transport_send_inline(struct transport *transport,
-                      struct send_request *flow,
-                      bool *out_has_unsent);
+transport_send_inline(struct transport *transport, struct send_request *flow);
 
 /* Returns whether transport_receive_inline() may be called for a message of
  * peer. The answer holds until the next other call of the transport. */

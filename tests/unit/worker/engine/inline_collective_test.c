@@ -375,7 +375,7 @@ call_that_cannot_go_on_fails_on_all(void **state)
     assert_int_equal(engine_run_collective(context_of(1), &receive),
                      HOOP_E_EXHAUSTED);
     calloc_refuse_nth(0);
-    assert_false(sides[1].engine->transport->has_frames_ahead);
+    assert_null(sides[1].engine->transport->frames_ahead);
     assert_false(sides[1].engine->is_progress_owned);
     progress_poll(sides[0].engine, 0);
     assert_int_equal(engine_run_collective(context_of(0), &send),

@@ -292,7 +292,10 @@ send_at_once(const uint8_t *bytes, uint64_t op, bool *out_has_unsent)
 
     flow.key.op = op;
     flow.owner = NULL;
-    return transport_send_inline(here(), &flow, out_has_unsent);
+    const bool is_sent = transport_send_inline(here(), &flow);
+
+    *out_has_unsent = is_sent && transport_needs_progress(here());
+    return is_sent;
 }
 
 static bool
