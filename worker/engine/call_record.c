@@ -133,12 +133,9 @@ op_record_called(struct op *op)
 }
 
 void
-op_record_inline(struct op *op, const struct engine_collective *collective)
+op_record_collective(struct op *op, const struct engine_collective *collective)
 {
     const struct frame_call frame_call = call_to_frame_call(&collective->call);
-
-    if (!op->engine->recorder)
-        return;
     struct recorder_call call = call_to_recorder_call(
         op->run.context, &frame_call, dtype_size(collective->call.dtype));
 
@@ -175,7 +172,7 @@ record_received(struct recorder_slot *slot,
 }
 
 void
-op_record_ended(struct op *op, uint8_t path)
+op_record_end(struct op *op, uint8_t path)
 {
     const struct step_flow *flow = &op->message.flow;
     struct recorder_end end = {
@@ -184,8 +181,6 @@ op_record_ended(struct op *op, uint8_t path)
         .path = path | op->run.recorded_path,
     };
 
-    if (!op->run.record)
-        return;
     if (op_is_shm(op))
         end.path |= RECORDER_PATH_REGION;
     if (op_is_message(op) && step_flow_peer(flow) != FLOW_ANY_PEER)

@@ -22,14 +22,30 @@ call_record_start(struct engine *engine);
  * lock. */
 void
 op_record_called(struct op *op);
+/* What op_record_inline() does if there is a recorder. */
+void
+op_record_collective(struct op *op, const struct engine_collective *collective);
 /* Record a collective that its caller makes inline with op, which has its number
  * and is not prepared yet. The caller holds the lock. */
+static inline void
+op_record_inline(struct op *op, const struct engine_collective *collective)
+{
+    if (op->engine->recorder)
+        op_record_collective(op, collective);
+}
+
+/* What op_record_ended() does if op has a record. */
 void
-op_record_inline(struct op *op, const struct engine_collective *collective);
+op_record_end(struct op *op, uint8_t path);
 /* op has ended with its status, and its failure's details are known. path has
  * bits of enum recorder_path that op itself does not know. */
-void
-op_record_ended(struct op *op, uint8_t path);
+static inline void
+op_record_ended(struct op *op, uint8_t path)
+{
+    if (op->run.record)
+        op_record_end(op, path);
+}
+
 /* The same for a call that could not become an operation. */
 void
 op_record_failed(struct op *op, enum hoop_status status);
