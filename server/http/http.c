@@ -46,7 +46,7 @@ listener_on_accept_resume(void *owner)
 
 /* Accept one pending connection. If no descriptor is left, use a reserved one
  * or close another connection. Handle: HOOP_E_PENDING (none is pending),
- * HOOP_E_ABORTED (all connections must stay for now), HOOP_E_EXHAUSTED (no
+ * HOOP_E_ABORTED (no connection may be closed yet), HOOP_E_EXHAUSTED (no
  * descriptor). */
 static enum hoop_status
 connection_accept(struct http *http, int listening)

@@ -168,10 +168,14 @@ def check_restart(job, before):
     """Of what living ranks have done nothing is missing, and nothing is there twice."""
     job.hoopd.kill()
     job.hoopd_start()
-    while not calls_of(series := job.series()):
-        if any(name.startswith('hoop_job_calls') for name in series):
+
+    def is_told(series):
+        if not calls_of(series) and any(name.startswith('hoop_job_calls')
+                                        for name in series):
             raise Wrong(f'less than before the restart: {series}')
-        time.sleep(0.02)
+        return calls_of(series)
+
+    series = job.await_series('the ranks tell a restarted hoopd', is_told)
     check_grown(before, series)
     if calls_of(series) != calls_of(before):
         raise Wrong(f'{calls_of(before)} calls became {calls_of(series)}')

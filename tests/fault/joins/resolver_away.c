@@ -1,9 +1,10 @@
 /*
- * tests/fault/joins/resolver_away.c - a resolver that does not answer for now
+ * tests/fault/joins/resolver_away.c - a resolver that does not answer at first
  *
  * Preload this library: while the file RESOLVER_AWAY exists, names fail to
- * resolve for now, as if no name server answered. Numeric addresses still
- * resolve. A name that ends in .invalid does not exist, as a name server would
+ * resolve with EAI_AGAIN, as if no name server answered. Numeric addresses
+ * still resolve. A name that ends in .invalid does not exist, as a name server
+ * would
  * say if there were one.
  */
 
