@@ -4,8 +4,7 @@
  * Preload this library: while the file RESOLVER_AWAY exists, names fail to
  * resolve with EAI_AGAIN, as if no name server answered. Numeric addresses
  * still resolve. A name that ends in .invalid does not exist, as a name server
- * would
- * say if there were one.
+ * would say if there were one.
  */
 
 #include <dlfcn.h>
