@@ -42,7 +42,7 @@ struct hoop_recorded_rank {
 
 /* A communicator of the rank. Later versions may add members at the end. */
 struct hoop_recorded_comm {
-    uint64_t id;
+    uint64_t id; /* as hoopctl groups shows it; 0: the world */
     uint32_t rank;
     uint32_t size;
     const uint32_t *ranks; /* world ranks of its members; NULL: not known */

@@ -52,7 +52,7 @@ comm_show(FILE *out,
     if (comm && comm->name[0])
         fprintf(out, " of '%s'", show(comm->name, &name));
     else
-        fprintf(out, " of communicator %" PRIu64, call->comm);
+        fprintf(out, " of communicator @%" PRIu64, call->comm);
     if (!comm || comm->name[0])
         return;
     if (!comm->ranks || comm->size > MEMBERS_MAX) {

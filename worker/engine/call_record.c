@@ -80,7 +80,7 @@ call_to_recorder_call(const struct comm_context *context,
         !(parts & (CALL_HAS_NO_PARAMETERS | CALL_HAS_ROOT_ONLY));
 
     return (struct recorder_call){
-        .comm = context->id,
+        .comm = context->id - COMM_ID_FIRST,
         .count = has_dtype ? call->count : 0,
         .n_bytes = has_dtype ? call->count * element_size : 0,
         .peer = parts & (CALL_HAS_ROOT | CALL_HAS_ROOT_ONLY) ? call->root

@@ -159,11 +159,12 @@ context_open(struct engine *engine,
     }
     /* Without memory for it, no call is executed inline. */
     context->cached_op = op_alloc(context, NULL);
-    recorder_comm_opened(engine->recorder, &(struct recorder_comm_options){
-                                               .id = options->id,
-                                               .rank = options->rank,
-                                               .size = options->size,
-                                               .ranks = options->ranks});
+    recorder_comm_opened(
+        engine->recorder,
+        &(struct recorder_comm_options){.id = options->id - COMM_ID_FIRST,
+                                        .rank = options->rank,
+                                        .size = options->size,
+                                        .ranks = options->ranks});
     *out_context = context;
     return HOOP_OK;
 }
@@ -179,7 +180,7 @@ context_destroy(struct comm_context *context)
                                 COUNT_OF(engine->contexts.closed_ids)] =
         context->id;
     pthread_mutex_unlock(&engine->lock);
-    recorder_comm_closed(engine->recorder, context->id);
+    recorder_comm_closed(engine->recorder, context->id - COMM_ID_FIRST);
     state_query_clear_final(context);
     pending_failures_clear(context);
     residuals_clear(context);
@@ -227,7 +228,7 @@ context_mark_formed(struct comm_context *context)
 {
     atomic_store(&context->n_forming_collectives,
                  atomic_load(&context->next_op_number) - 1);
-    recorder_comm_formed(context->engine->recorder, context->id,
+    recorder_comm_formed(context->engine->recorder, context->id - COMM_ID_FIRST,
                          atomic_load(&context->n_forming_collectives));
     pthread_mutex_lock(&context->engine->lock);
     message_counters_set(context, 1);
@@ -309,7 +310,8 @@ context_set_name(struct comm_context *context, const char *name)
     pthread_mutex_lock(&context->name_lock);
     snprintf(context->name, sizeof(context->name), "%s", name);
     pthread_mutex_unlock(&context->name_lock);
-    recorder_comm_named(context->engine->recorder, context->id, name);
+    recorder_comm_named(context->engine->recorder, context->id - COMM_ID_FIRST,
+                        name);
 }
 
 void

@@ -45,6 +45,13 @@ struct engine_collective;
 struct shm_region;
 struct op;
 
+/* On the wire, communicator 0 means "no communicator", as in a failure notice
+ * about a rank. The coordinator gives out ids from 0 (the world's) on, so
+ * COMM_ID_FIRST is added to each of them. */
+enum {
+    COMM_ID_FIRST = 1
+};
+
 /* What this host shows of a rank's process. */
 enum engine_process_status {
     ENGINE_PROCESS_UNKNOWN, /* it is on another host, or it is stopped */

@@ -20,13 +20,6 @@
 #include "session/group_client.h"
 #include "transport/roster.h"
 
-/* On the wire, communicator 0 means "no communicator", as in a failure notice
- * about a rank. The coordinator gives out ids from 0 (the world's) on, so
- * COMM_ID_FIRST is added to each of them. */
-enum {
-    COMM_ID_FIRST = 1
-};
-
 enum {
     COMM_NAME_BYTES_MAX = 63
 };
