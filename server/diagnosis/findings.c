@@ -133,7 +133,9 @@ finding_missing_at_join(const struct snapshot *snapshot,
         return false;
     for (size_t i = 0; i < snapshot->n_ranks; i++)
         is_numbered &= snapshot->ranks[i].rank != SNAPSHOT_NO_RANK;
-    for (uint32_t rank = 0; is_numbered && rank < snapshot->size; rank++) {
+    for (uint32_t rank = 0; is_numbered && rank < snapshot->size &&
+                            finding->n_culprits < LIMIT_WHY_CULPRITS;
+         rank++) {
         if (!rank_has_joined(snapshot, rank))
             finding_add_culprit(finding, &(struct snapshot_rank){.rank = rank});
     }
@@ -474,7 +476,8 @@ finding_deadlock(const struct snapshot *snapshot, struct finding *finding)
             return false;
         is_deadlock |= is_other_call(rank, next);
         finding_add_culprit(finding, rank);
-        if (n_edges <= EDGES_NAMED_MAX) {
+        if (n_edges <= EDGES_NAMED_MAX &&
+            sizeof(finding->detail) - n > sizeof(", and ")) {
             n += (size_t)snprintf(finding->detail + n,
                                   sizeof(finding->detail) - n, "%s",
                                   n_edges > 1 ? ", and " : "");

@@ -165,6 +165,15 @@ connection_refuse(struct connection *connection, const char *json)
     connection_begin_response(connection, &response);
 }
 
+/* Events of a stream are missing: close it within a second, when no callback of
+ * the feed is running. */
+static void
+stream_cut_off(struct connection *connection)
+{
+    connection->is_cut_off = true;
+    feed_want_second(connection->http->feed);
+}
+
 /* The head of the stream is written already; its events follow. */
 static void
 connection_begin_stream(struct connection *connection,
@@ -192,7 +201,7 @@ connection_begin_stream(struct connection *connection,
     connection->state = CONNECTION_STREAMING;
     if (feed_read_stream(http->feed, &connection->reader, response->job,
                          response->entry_seen) != HOOP_OK)
-        connection->n_in = DISCARDED_BYTES_MAX; /* its next step closes it */
+        stream_cut_off(connection);
 }
 
 static void
@@ -440,8 +449,10 @@ connection_on_events(struct feed_reader *reader,
     struct connection *connection =
         CONTAINER_OF(reader, struct connection, reader);
 
+    if (connection->is_cut_off)
+        return;
     if (!stream_reserve(connection, n_bytes)) {
-        stream_abort(connection);
+        stream_cut_off(connection);
         return;
     }
     memcpy(connection->out + connection->n_out, bytes, n_bytes);
@@ -478,9 +489,10 @@ connections_on_second(void *owner)
     for (struct connection *connection = TAILQ_FIRST(&http->streams);
          connection; connection = next) {
         next = TAILQ_NEXT(connection, link);
-        if (connection->n_sent < connection->n_out &&
-            clock_now_ns() - connection->last_taken_ns >
-                LIMIT_HTTP_STALL_MS * CLOCK_NS_PER_MS)
+        if (connection->is_cut_off ||
+            (connection->n_sent < connection->n_out &&
+             clock_now_ns() - connection->last_taken_ns >
+                 LIMIT_HTTP_STALL_MS * CLOCK_NS_PER_MS))
             stream_abort(connection);
     }
     for (struct connection *connection = TAILQ_FIRST(&http->connections);

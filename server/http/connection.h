@@ -71,6 +71,7 @@ struct connection {
     size_t n_out;
     size_t n_sent;
     struct feed_reader reader;
+    bool is_cut_off; /* a stream that lacks events: it is closed soon */
     uint64_t delayed_until_ns; /* the answer is written then; 0: at once */
     uint64_t last_taken_ns;    /* STREAMING: when the socket took something, or
                                   nothing was left for it */

@@ -107,7 +107,9 @@ rank_fill_details(const struct activity_details *from,
 
     rank->finished = from->finished;
     rank->failure = from->failure;
-    rank->failure_status = (enum hoop_status)from->failure_status;
+    rank->failure_status = from->failure_status <= HOOP_E_RANK_FAILED
+                               ? (enum hoop_status)from->failure_status
+                               : HOOP_E_UNKNOWN;
     if (call->is_setup)
         return;
     call->communicator_id =
@@ -169,7 +171,9 @@ processes_take_over(const struct job_snapshot *job, size_t from)
         if (is_own && rank->call.text[0] && seen->state == 'R')
             continue;
         rank->process = (struct snapshot_process){
-            .state = seen->state < 128 ? (char)seen->state : '\0',
+            .state = seen->state >= 'A' && seen->state <= 'z'
+                         ? (char)seen->state
+                         : '\0',
             .where = seen->where,
             .swapped_kib = seen->swapped_kib,
         };
