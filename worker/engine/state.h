@@ -251,7 +251,7 @@ struct engine_contexts {
 /* The last call that failed, for those who ask what this rank is doing. */
 struct last_failure {
     enum hoop_status status; /* HOOP_OK: none has failed */
-    uint64_t when_ns;
+    uint64_t n_ended;        /* calls that had ended well by then */
     char text[LIMIT_ERROR_TEXT];
 };
 

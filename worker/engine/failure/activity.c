@@ -29,9 +29,13 @@ activity_note_failure(const struct op *op, enum hoop_status status)
 {
     struct last_failure *last = &op->engine->liveness.last_failure;
 
-    if (status == HOOP_E_CLOSED || status == HOOP_E_CANCELLED)
+    if (status == HOOP_E_CLOSED || status == HOOP_E_CANCELLED ||
+        op_is_internal(op))
         return;
-    *last = (struct last_failure){.status = status, .when_ns = clock_now_ns()};
+    *last = (struct last_failure){
+        .status = status,
+        .n_ended = atomic_load_explicit(&op->engine->progress.n_ended,
+                                        memory_order_relaxed)};
     memcpy(last->text, op->failure.text, sizeof(last->text));
 }
 
@@ -286,12 +290,15 @@ processes_fill(const struct engine *engine, struct engine_activity *activity)
     }
 }
 
+/* A failure after which calls have ended well has been dealt with. */
 static void
 failure_fill(const struct engine *engine, struct activity_details *details)
 {
     const struct last_failure *last = &engine->liveness.last_failure;
 
-    if (last->status == HOOP_OK)
+    if (last->status == HOOP_OK ||
+        last->n_ended != atomic_load_explicit(&engine->progress.n_ended,
+                                              memory_order_relaxed))
         return;
     details->failure_status = (uint32_t)last->status;
     snprintf(details->failure, sizeof(details->failure), "%s", last->text);
@@ -362,7 +369,8 @@ activity_report(struct engine *engine, uint64_t query)
                     .awaited_silence_ms = STATUS_TIME_UNKNOWN}};
     struct op *op = oldest_running_op(engine, &activity.line.n_calls);
 
-    if (!engine->options.on_activity)
+    /* While the session is being left, nobody may be there to be told. */
+    if (!engine->options.on_activity || engine->is_leaving)
         return;
     if (op)
         call_fill(op, &activity);

@@ -207,6 +207,8 @@ last_failure_is_told_and_no_call_that_was_given_up(void **state)
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_int_equal(ask(0)->details.failure_status, HOOP_E_TIMEOUT);
     assert_string_equal(answers[0].details.failure, error_text());
+    engine_pair_run(&engine_pair, sums_of_both);
+    assert_int_equal(ask(0)->details.failure_status, HOOP_OK);
 }
 
 #define ACTIVITY_TEST(name)                                                    \
