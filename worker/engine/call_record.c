@@ -142,6 +142,7 @@ op_record_collective(struct op *op, const struct engine_collective *collective)
     call.number = op->run.number;
     call.algorithm = op_algorithm_record_id(op, collective->algorithm);
     op->run.record = recorder_called(op->engine->recorder, &call);
+    op->run.recorded_path = 0;
 }
 
 void

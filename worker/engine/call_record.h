@@ -82,10 +82,6 @@ op_record_waits(struct op *op, uint32_t rank)
                    op->run.context->ranks[rank]);
 }
 
-/* op has waited for a while, and still does. */
-void
-op_record_awaited(struct op *op);
-
 /* Which way the bytes of a message or a step to or from a world rank take. */
 static inline uint8_t
 path_to_rank(const struct engine *engine, uint32_t world_rank)
@@ -93,5 +89,17 @@ path_to_rank(const struct engine *engine, uint32_t world_rank)
     return engine->has_ring[world_rank] ? RECORDER_PATH_RING
                                         : RECORDER_PATH_SOCKET;
 }
+
+/* A block has been moved to or from a world rank without an operation. */
+static inline void
+op_record_moved_inline(struct op *op, uint32_t world_rank)
+{
+    if (op->run.record)
+        op->run.recorded_path |= path_to_rank(op->engine, world_rank);
+}
+
+/* op has waited for a while, and still does. */
+void
+op_record_awaited(struct op *op);
 
 #endif

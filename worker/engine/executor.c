@@ -566,7 +566,10 @@ send_inline(struct op *op, const struct tracked_step *tracked_step)
         .ready = tracked_step->total,
     };
 
-    return transport_send_inline(op->engine->transport, &flow);
+    if (!transport_send_inline(op->engine->transport, &flow))
+        return false;
+    op_record_moved_inline(op, flow.key.peer);
+    return true;
 }
 
 static enum transport_inline_result
@@ -585,6 +588,10 @@ receive_inline(struct op *op, const struct tracked_step *tracked_step)
     const enum transport_inline_result result =
         transport_receive_inline(op->engine->transport, &flow);
 
+    if (result == TRANSPORT_INLINE_DONE && op->run.record) {
+        op_record_moved_inline(op, flow.key.peer);
+        op_record_arrived(op, flow.key.peer);
+    }
     if (result == TRANSPORT_INLINE_DONE && !is_store)
         combine_arrived(op, tracked_step, arrived, tracked_step->total);
     return result;

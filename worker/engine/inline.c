@@ -448,10 +448,7 @@ inline_record_end(struct comm_context *context)
     op_history_add_call(&context->op_history, op->run.number,
                         op->run.signatures[0], &op->run.first_call);
     engine_count_ended_op(engine);
-    op_record_ended(context->cached_op,
-                    op_is_shm(op)
-                        ? RECORDER_PATH_INLINE
-                        : RECORDER_PATH_INLINE | RECORDER_PATH_SOCKET);
+    op_record_ended(context->cached_op, RECORDER_PATH_INLINE);
     context->n_rounds_since_socket_poll +=
         op_is_shm(op) ? op->run.rounds.n_rounds : 1;
 }
@@ -507,6 +504,7 @@ inline_continue_as_op(struct comm_context *context,
     op->run.wait.backoff = cached_op->run.wait.backoff;
     op->run.number = cached_op->run.number;
     op->run.record = STEAL(cached_op->run.record);
+    op->run.recorded_path = cached_op->run.recorded_path;
     if (op_is_shm(op)) {
         op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
         op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;

@@ -216,6 +216,16 @@ slot_end_wait(struct recorder_slot *slot, uint64_t now)
     store_rank(&slot->waiting_for, HOOP_NO_RANK);
 }
 
+/* Returns when the work of a call began: when it was made, if it is done
+ * inline. */
+static uint64_t
+slot_work_began(const struct recorder_slot *slot)
+{
+    const uint64_t begun = load(&slot->begun);
+
+    return begun ? begun : load(&slot->called);
+}
+
 void
 recorder_arrived(struct recorder *recorder,
                  struct recorder_slot *slot,
@@ -229,7 +239,7 @@ recorder_arrived(struct recorder *recorder,
 
     if (last == 0)
         store(&slot->first_byte, now);
-    slot_note_wait(slot, rank, now - (last ? last : load(&slot->called)));
+    slot_note_wait(slot, rank, now - (last ? last : slot_work_began(slot)));
     store(&slot->waiting_since, 0);
     store_rank(&slot->waiting_for, HOOP_NO_RANK);
     store(&slot->last_byte, now);
@@ -238,7 +248,7 @@ recorder_arrived(struct recorder *recorder,
 }
 
 /* The first wait of a call began, as far as can be told without reading the
- * clock again, when it was made. */
+ * clock again, when its work began. */
 void
 recorder_wait_begins(struct recorder *recorder,
                      struct recorder_slot *slot,
@@ -246,7 +256,7 @@ recorder_wait_begins(struct recorder *recorder,
 {
     const bool is_first = load(&slot->waited) == 0;
     const uint64_t now =
-        is_first ? load(&slot->called) : recorder_now(recorder);
+        is_first ? slot_work_began(slot) : recorder_now(recorder);
 
     store_rank(&slot->waiting_for, rank);
     store(&slot->waiting_since, now);
