@@ -53,6 +53,11 @@ static void
 calls_draw(uint64_t seed, struct made_call calls[CALLS])
 {
     for (unsigned i = 0; i < CALLS; i++) {
+        /* A call like the last one may be made without a request. */
+        if (i > 0 && random_below(&seed, 2) == 0) {
+            calls[i] = calls[i - 1];
+            continue;
+        }
         calls[i].kind = (enum call_kind)random_below(&seed, CALL_KINDS);
         calls[i].count = random_below(&seed, 8) == 0
                              ? 1 + random_below(&seed, COUNT_MAX - 1)
