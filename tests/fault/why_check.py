@@ -114,6 +114,10 @@ class Job:
         self.start(*range(self.size))
         self.await_ready()
 
+    def await_done(self):
+        for member in self.members.values():
+            member.expect('done')
+
     def begin_relayed(self):
         """Ranks that reach each other through relays only."""
         for rank, (_, port) in enumerate(free_addresses(self.size)):
@@ -188,8 +192,7 @@ def killed(job):
 def link_frozen(job):
     job.begin_relayed()
     job.tell('allreduce', 0, 1)
-    for member in job.members.values():
-        member.expect('done')
+    job.await_done()
     for relay in job.relays:
         relay.blocked |= {'to', 'from'}
     job.tell('allreduce', 0, 1)
@@ -199,8 +202,7 @@ def link_one_way(job):
     """Nothing from rank 1 arrives at rank 0."""
     job.begin_relayed()
     job.tell('allreduce', 0, 1)
-    for member in job.members.values():
-        member.expect('done')
+    job.await_done()
     job.relays[0].blocked.add('to')
     job.relays[1].blocked.add('from')
     job.tell('allreduce', 0, 1)
@@ -239,8 +241,7 @@ def slow_rank(job):
 def deadlock(job):
     job.begin()
     job.tell('open', 0, 1)
-    for member in job.members.values():
-        member.expect('done')
+    job.await_done()
     job.tell('a', 0)
     job.tell('b', 1)
 
@@ -258,8 +259,7 @@ def half_joined(job):
 def ended(job):
     job.begin()
     job.tell('leave', 0, 1)
-    for member in job.members.values():
-        member.expect('done')
+    job.await_done()
 
 
 def ended_lost(job):
@@ -279,8 +279,7 @@ def never_formed(job):
 def moving(job):
     job.begin()
     job.tell('allreduce', 0, 1, 2)
-    for member in job.members.values():
-        member.expect('done')
+    job.await_done()
 
 
 WAITS = f'rank 0 (host:1000) and 1 other wait in {WORLD} for T s'

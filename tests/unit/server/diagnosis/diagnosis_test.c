@@ -465,6 +465,32 @@ ranks_that_wait_in_unnamed_communicators_are_told_apart(void **state)
     assert_null(strstr(verdict.advice, "communicator"));
 }
 
+/* Four ranks that wait in a circle, with names of any length: what finds no room
+ * is left out. */
+static void
+names_of_a_deadlock_find_their_end(void **state)
+{
+    for (size_t n_host = 1; n_host < LIMIT_NAME; n_host++) {
+        CLEANUP(recorded_free) struct recorded recorded = {0};
+        struct verdict verdict = {0};
+        char host[LIMIT_NAME] = "";
+
+        memset(host, 'h', n_host);
+        recorded_load("deadlock", &recorded);
+        for (uint32_t i = 0; i < 4; i++) {
+            recorded.ranks[i] = recorded.ranks[i % 2];
+            recorded.ranks[i].rank = i;
+            recorded.ranks[i].host = host;
+            recorded.ranks[i].call.awaited_rank = (i + 1) % 4;
+        }
+        recorded.snapshot.n_ranks = recorded.snapshot.size = 4;
+        diagnosis_make(&recorded.snapshot, &verdict);
+        assert_string_equal(verdict.kind, "deadlock");
+        assert_int_equal(verdict.n_culprits, 4);
+        assert_true(strlen(verdict.sentence) < sizeof(verdict.sentence));
+    }
+}
+
 /* Its output says nothing. */
 static void
 rank_that_was_lost_by_a_stop_sends_to_who_stopped_it(void **state)
@@ -567,6 +593,7 @@ main(int argc, char **argv)
         cmocka_unit_test(lost_rank_does_not_hide_what_holds_others_up),
         cmocka_unit_test(
             ranks_that_wait_in_unnamed_communicators_are_told_apart),
+        cmocka_unit_test(names_of_a_deadlock_find_their_end),
         cmocka_unit_test(rank_that_was_lost_by_a_stop_sends_to_who_stopped_it),
         cmocka_unit_test(
             rank_that_was_lost_while_ranks_were_asked_is_told_as_lost),

@@ -1,8 +1,5 @@
 /* tests/unit/server/http/http_test.c - http/http.c over raw sockets */
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +9,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "http/http.h"
+#include "http_client.h"
 
 enum {
     ANSWER_MAX = 16 * 1024,
@@ -45,13 +43,7 @@ fixture_role_of(void *owner, const char *token)
 {
     const struct fixture *fixture = owner;
 
-    if (strcmp(token, "figures") == 0)
-        return ROLE_METRICS;
-    if (strcmp(token, "looks") == 0)
-        return ROLE_OPERATOR;
-    if (strcmp(token, "secret") == 0)
-        return ROLE_WORKER;
-    return token[0] ? ROLE_ANYBODY : fixture->role;
+    return token[0] ? client_token_role(token) : fixture->role;
 }
 
 static int
@@ -101,18 +93,7 @@ teardown(void **state)
 static int
 client_connect(const struct fixture *fixture)
 {
-    const char *port = strrchr(http_address(fixture->http), ':') + 1;
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)atoi(port)),
-        .sin_addr = {htonl(INADDR_LOOPBACK)},
-    };
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(
-        connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
+    return client_connect_to(fixture->http, 0);
 }
 
 static void
@@ -127,20 +108,9 @@ client_send(int fd, const char *text, size_t n_bytes)
 static int
 client_read(int fd, char answer[ANSWER_MAX])
 {
-    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    int n_answer = 0;
-
-    while (poll(&poll_fd, 1, clock_left_ms(deadline_ns)) == 1) {
-        const ssize_t n =
-            recv(fd, answer + n_answer, (size_t)(ANSWER_MAX - 1 - n_answer), 0);
-        if (n <= 0) {
-            answer[n_answer] = '\0';
-            return n_answer;
-        }
-        n_answer += (int)n;
-    }
-    return -1;
+    return client_read_until(fd, NULL, WAIT_MS, ANSWER_MAX, answer)
+               ? (int)strlen(answer)
+               : -1;
 }
 
 static void

@@ -1,8 +1,5 @@
 /* tests/unit/server/http/site_test.c - the page over raw sockets: http/site.c, feed.c, session.c */
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +11,7 @@
 #include "check.h"
 #include "http/http.h"
 #include "http/session.h"
+#include "http_client.h"
 
 enum {
     ANSWER_MAX = 256 * 1024,
@@ -47,11 +45,7 @@ static enum role
 fixture_role_of(void *owner, const char *token)
 {
     (void)owner;
-    if (strcmp(token, "figures") == 0)
-        return ROLE_METRICS;
-    if (strcmp(token, "looks") == 0)
-        return ROLE_OPERATOR;
-    return strcmp(token, "secret") == 0 ? ROLE_WORKER : ROLE_ANYBODY;
+    return client_token_role(token);
 }
 
 /* Answers at once. */
@@ -119,23 +113,11 @@ teardown(void **state)
     return 0;
 }
 
+/* The kernel holds little of what is not read. */
 static int
 client_connect(const struct fixture *fixture)
 {
-    const char *port = strrchr(http_address(fixture->http), ':') + 1;
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)atoi(port)),
-        .sin_addr = {htonl(INADDR_LOOPBACK)},
-    };
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    const int n_bytes = 64 * 1024; /* what the kernel may hold */
-
-    assert_true(fd >= 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n_bytes, sizeof(n_bytes));
-    assert_int_equal(
-        connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
+    return client_connect_to(fixture->http, 64 * 1024);
 }
 
 /* Sends a request of a path and of more fields, each with its line end. */
@@ -159,22 +141,8 @@ client_request(const struct fixture *fixture,
 static bool
 client_read(struct fixture *fixture, int fd, const char *words)
 {
-    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    size_t n_answer = 0;
-
-    fixture->answer[0] = '\0';
-    while (poll(&poll_fd, 1, clock_left_ms(deadline_ns)) == 1) {
-        const ssize_t n = recv(fd, fixture->answer + n_answer,
-                               sizeof(fixture->answer) - 1 - n_answer, 0);
-        if (n <= 0)
-            return !words;
-        n_answer += (size_t)n;
-        fixture->answer[n_answer] = '\0';
-        if (words && strstr(fixture->answer, words))
-            return true;
-    }
-    return false;
+    return client_read_until(fd, words, WAIT_MS, sizeof(fixture->answer),
+                             fixture->answer);
 }
 
 static const char *
