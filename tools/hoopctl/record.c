@@ -108,10 +108,13 @@ file_add(struct record_set *set, const char *path)
     return HOOP_OK;
 }
 
+/* A file that cannot be read is told of and left out, unless all are so: the
+ * records of a crash are wanted, too, if one of them is damaged. */
 static enum hoop_status
 folder_add(struct record_set *set, const char *path)
 {
-    enum hoop_status status = HOOP_OK;
+    const size_t n_before = set->n_ranks;
+    enum hoop_status failed = HOOP_OK;
     const struct dirent *entry;
     DIR *folder = opendir(path);
 
@@ -120,17 +123,20 @@ folder_add(struct record_set *set, const char *path)
                 strerror(errno));
         return HOOP_E_NOT_FOUND;
     }
-    while (status == HOOP_OK && (entry = readdir(folder))) {
+    while ((entry = readdir(folder))) {
         char file[PATH_MAX];
 
         if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix) ||
             has_suffix(entry->d_name, previous_suffix))
             continue;
         snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
-        status = file_add(set, file);
+        const enum hoop_status status = file_add(set, file);
+
+        if (status != HOOP_OK)
+            failed = status;
     }
     closedir(folder);
-    return status;
+    return set->n_ranks > n_before ? HOOP_OK : failed;
 }
 
 static enum hoop_status

@@ -224,8 +224,14 @@ def check_text(folder):
         assert (said[1] == 'in no call') == is_missing, line
         assert (said[3] == 'last in barrier') == is_missing, line
         assert 'seen last' not in line, line
-    os.remove(os.path.join(folder, f'default.{MISSING}.hoopr'))
+    own = os.path.join(folder, f'default.{MISSING}.hoopr')
+    os.rename(own, own + '.kept')
     assert f'{MISSING} has no record here' in record(folder)
+    pathlib.Path(own).write_bytes(b'no record')
+    done = hoopctl_record(folder)
+    assert done.returncode == 0 and own in done.stderr, done
+    assert f'{MISSING} has no record here' in done.stdout, done
+    assert hoopctl_record(own).returncode == 64
 
 
 def hanging_job(folder):
