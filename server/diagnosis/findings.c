@@ -113,32 +113,33 @@ finding_blame(const struct snapshot *snapshot,
 
 /* Jobs that do not run. */
 
-static bool
-rank_has_joined(const struct snapshot *snapshot, uint32_t rank)
+/* Name the ranks that nobody who has joined has. */
+static void
+missing_ranks_name(const struct snapshot *snapshot, struct finding *finding)
 {
+    bool has_joined[LIMIT_RANKS] = {false};
+
     for (size_t i = 0; i < snapshot->n_ranks; i++) {
-        if (snapshot->ranks[i].rank == rank)
-            return true;
+        if (snapshot->ranks[i].rank >= LIMIT_RANKS)
+            return; /* it takes whichever rank is left */
+        has_joined[snapshot->ranks[i].rank] = true;
     }
-    return false;
+    for (uint32_t rank = 0; rank < snapshot->size && rank < LIMIT_RANKS &&
+                            finding->n_culprits < LIMIT_WHY_CULPRITS;
+         rank++) {
+        if (!has_joined[rank])
+            finding_add_culprit(finding, &(struct snapshot_rank){.rank = rank});
+    }
 }
 
 bool
 finding_missing_at_join(const struct snapshot *snapshot,
                         struct finding *finding)
 {
-    bool is_numbered = snapshot->n_ranks > 0;
-
     if (snapshot->state != SNAPSHOT_FORMING || !snapshot->missing[0])
         return false;
-    for (size_t i = 0; i < snapshot->n_ranks; i++)
-        is_numbered &= snapshot->ranks[i].rank != SNAPSHOT_NO_RANK;
-    for (uint32_t rank = 0; is_numbered && rank < snapshot->size &&
-                            finding->n_culprits < LIMIT_WHY_CULPRITS;
-         rank++) {
-        if (!rank_has_joined(snapshot, rank))
-            finding_add_culprit(finding, &(struct snapshot_rank){.rank = rank});
-    }
+    if (snapshot->n_ranks > 0)
+        missing_ranks_name(snapshot, finding);
     snprintf(finding->detail, sizeof(finding->detail), "%s", snapshot->missing);
     return true;
 }
