@@ -58,6 +58,9 @@ struct evidence_row {
  * comes before. */
 #define EVIDENCE_GAVE_UP "gave up: "
 
+/* How the reason begins for which a rank is lost whose process is stopped. */
+#define EVIDENCE_STOPPED "stopped ("
+
 /* How the part of a reason begins that says who found out, the last one. The
  * control plane carries it in the text: docs/rpc.md. */
 #define EVIDENCE_REPORTED_BY ", reported by "

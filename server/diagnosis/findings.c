@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/evidence.h"
+
 enum {
     /* A call that has waited for less is taken to move: the heartbeats and the
      * questions to the awaited rank need as long. */
@@ -171,7 +173,8 @@ first_lost_rank(const struct snapshot *snapshot)
 static bool
 was_stopped(const struct snapshot_rank *lost)
 {
-    return lost && strncmp(lost->reason, "stopped (", 9) == 0;
+    return lost && strncmp(lost->reason, EVIDENCE_STOPPED,
+                           strlen(EVIDENCE_STOPPED)) == 0;
 }
 
 bool

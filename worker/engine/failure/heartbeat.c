@@ -431,7 +431,8 @@ silence_write_reason(struct engine *engine,
                  "its process has ended (a child holds its connections)");
     else if (is_process_inspectable(engine, rank) && process_is_stopped(pid))
         snprintf(why, LIMIT_REPORT_REASON,
-                 "stopped (nothing has come from it for %.1f s)", silent_s);
+                 EVIDENCE_STOPPED "nothing has come from it for %.1f s)",
+                 silent_s);
     else if (heartbeat->probe.state == PROBE_ANSWERED)
         snprintf(
             why, LIMIT_REPORT_REASON,
