@@ -138,18 +138,23 @@ open_do(struct member *member)
     return status;
 }
 
+/* Keep a processor busy. */
+static void
+count_to(int n)
+{
+    for (volatile int i = 0; i < n; i++)
+        continue;
+}
+
 /* Compute until there is more to read. */
 static enum hoop_status
 compute_do(struct member *member)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    volatile double sum = 0;
 
     (void)member;
-    while (poll(&input, 1, 0) == 0) {
-        for (int i = 0; i < 10000000; i++)
-            sum += i;
-    }
+    while (poll(&input, 1, 0) == 0)
+        count_to(10000000);
     return HOOP_OK;
 }
 
@@ -158,13 +163,11 @@ static void
 compute(double seconds)
 {
     struct timespec now;
-    volatile double sum = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double end = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + seconds;
     while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end) {
-        for (int i = 0; i < 1000000; i++)
-            sum += i;
+        count_to(1000000);
         clock_gettime(CLOCK_MONOTONIC, &now);
     }
 }

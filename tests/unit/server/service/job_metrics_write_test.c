@@ -57,8 +57,8 @@ every_total_has_a_series(void **state)
         "kind=\"collective\"} 0.000004\n",
         "kind=\"message\"} 5.000000\n",
         "kind=\"forming\"} 0.000006\n",
-        "\nhoop_job_join_seconds{hoop_job=\"train\",host=\"node-1\"} "
-        "7.000000\n",
+        ("\nhoop_job_join_seconds{hoop_job=\"train\",host=\"node-1\"} "
+         "7.000000\n"),
         "kind=\"timeout\"} 8\n",
         "kind=\"lost\"} 9\n",
         "kind=\"mismatch\"} 10\n",

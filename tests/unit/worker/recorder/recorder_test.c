@@ -376,6 +376,8 @@ threads_write_while_a_reader_reads_whole_records(void **state)
     recorder_fixture_close(&fixture);
 }
 
+/* TSan's own instructions between two of them would take minutes. */
+#ifndef __SANITIZE_THREAD__
 /* The child makes a call with every kind of change, one instruction after the
  * other. */
 static void
@@ -440,6 +442,7 @@ record_is_whole_after_each_instruction(void **state)
     assert_true(n_changes > 20);
     recorder_fixture_close(&fixture);
 }
+#endif
 
 /* What a killed process has told the test that it had called and ended. */
 struct progress {
