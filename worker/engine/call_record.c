@@ -194,11 +194,10 @@ op_record_end(struct op *op, uint8_t path)
     op->run.record = NULL;
 }
 
-/* The call behind a record ends with status, which waited for nobody. */
-static void
-record_fail(struct engine *engine,
-            struct recorder_slot *slot,
-            enum hoop_status status)
+void
+message_record_failed(const struct engine *engine,
+                      struct recorder_slot *slot,
+                      enum hoop_status status)
 {
     recorder_ended(
         engine->recorder, slot,
@@ -208,7 +207,7 @@ record_fail(struct engine *engine,
 void
 op_record_failed(struct op *op, enum hoop_status status)
 {
-    record_fail(op->engine, STEAL(op->run.record), status);
+    message_record_failed(op->engine, STEAL(op->run.record), status);
 }
 
 struct recorder_slot *
@@ -231,33 +230,29 @@ message_record_called(struct comm_context *context,
 }
 
 void
-message_record_received(struct comm_context *context,
+message_record_received(const struct comm_context *context,
+                        struct recorder_slot *slot,
                         const struct recv_request *in)
 {
-    if (context->inline_record)
-        record_received(context->inline_record, context, in);
+    if (slot)
+        record_received(slot, context, in);
 }
 
 void
-message_record_ended(struct comm_context *context,
+message_record_ended(const struct comm_context *context,
+                     struct recorder_slot *slot,
                      const struct engine_message *message)
 {
     struct engine *engine = context->engine;
 
-    if (!context->inline_record)
+    if (!slot)
         return;
     recorder_ended(
-        engine->recorder, STEAL(context->inline_record),
+        engine->recorder, slot,
         &(struct recorder_end){
             .status = HOOP_OK,
             .waited_for = HOOP_NO_RANK,
             .path = RECORDER_PATH_INLINE |
                     path_to_rank(engine, context->ranks[message->peer]),
         });
-}
-
-void
-message_record_failed(struct comm_context *context, enum hoop_status status)
-{
-    record_fail(context->engine, STEAL(context->inline_record), status);
 }

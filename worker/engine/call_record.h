@@ -50,22 +50,27 @@ op_record_ended(struct op *op, uint8_t path)
 void
 op_record_failed(struct op *op, enum hoop_status status);
 
-/* Record a message that its caller makes inline. The caller holds the lock. */
+/* Record a message that its caller makes inline. Returns its slot, which may be
+ * NULL. The caller holds the lock. */
 struct recorder_slot *
 message_record_called(struct comm_context *context,
                       const struct engine_message *message,
                       uint64_t number);
-/* in, which the context's inline receive stands for, has got its message. */
+/* in, an inline receive, has got its message. */
 void
-message_record_received(struct comm_context *context,
+message_record_received(const struct comm_context *context,
+                        struct recorder_slot *slot,
                         const struct recv_request *in);
-/* The context's inline message has ended well. */
+/* The inline message has ended well. */
 void
-message_record_ended(struct comm_context *context,
+message_record_ended(const struct comm_context *context,
+                     struct recorder_slot *slot,
                      const struct engine_message *message);
-/* There is no memory to continue it as an operation. */
+/* The call of slot has ended with status, and waited for nobody. */
 void
-message_record_failed(struct comm_context *context, enum hoop_status status);
+message_record_failed(const struct engine *engine,
+                      struct recorder_slot *slot,
+                      enum hoop_status status);
 
 /* Bytes of op have arrived from a world rank. */
 static inline void

@@ -96,7 +96,7 @@ context_create(struct engine *engine, const struct context_options *options)
     context->next_message_number = next_message_number;
     message_counters_set(context, FIRST_FORMING_MESSAGE_NUMBER + 1);
     context->next_op_number_to_begin = 1;
-    context->n_polls_pending = POLLS_AFTER_OP;
+    context->polls.n = POLLS_AFTER_OP;
     TAILQ_INIT(&context->residuals.list);
     TAILQ_INIT(&context->shm_ops);
     TAILQ_INIT(&context->final_states);

@@ -1,18 +1,9 @@
 /*
- * engine/inline.c - a caller executes a small collective or message inline
+ * engine/inline.c - a caller executes a small collective inline
  *
- * The contract of every inline path, here and in transport/inline.c: the call
- * may complete here. Otherwise nothing has happened but what is said below, and
- * the caller continues with an ordinary operation, which begins from there. The
- * call has the same number, result and failure either way, because it is taken
- * here only if nothing stands before it: progress ownership is free, no
- * operation runs or has been handed in, no member is known to be lost or to have
- * left, and no failure waits for a call of its kind. So no other thread needs
- * to find an operation, and there is none.
- *
- * Collectives: the context keeps a cached operation, which is in no list and
- * keeps its plan for the next identical call. An ordinary operation continues
- * with its number.
+ * engine/inline.h has the contract. The context keeps a cached operation, which
+ * is in no list and keeps its plan for the next identical call. An ordinary
+ * operation continues with its number.
  *
  * - Through shared memory the caller posts, polls until all peers have posted,
  *   and fetches. The first polls are made under the lock, which keeps other
@@ -21,16 +12,12 @@
  * - Otherwise the caller, with progress ownership, sends and receives the
  *   blocks of a small plan in the order of its rounds (executor.h). It waits
  *   for all as long as an operation would for one without sleeping. An ordinary
- *   operation continues with the steps that are not done, and with the wait. Meanwhile nothing
- *   else is read: only the operation, once it runs, can be told of a mismatch
- *   or failure.
- *
- * Messages: the caller sends at once if no other message is queued before. It
- * looks for a message to receive at the head of the memory that it shares with
- * the sender, for about as long as an answer from another processor takes. For
- * an ordinary operation nothing has been done yet except that a send has its
- * number.
+ *   operation continues with the steps that are not done, and with the wait.
+ *   Meanwhile nothing else is read: only the operation, once it runs, can be
+ *   told of a mismatch or failure.
  */
+
+#include "engine/inline.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -40,10 +27,10 @@
 #include "engine/executor.h"
 #include "engine/failure/op_history.h"
 #include "engine/fault_injection.h"
-#include "engine/message_op.h"
 #include "engine/op_pool.h"
 #include "engine/op_run.h"
 #include "engine/operation_end.h"
+#include "engine/pending_polls.h"
 #include "engine/progress.h"
 #include "engine/shm_executor.h"
 #include "engine/state.h"
@@ -53,56 +40,10 @@
 #include "transport/shm/region.h"
 
 enum {
-    /* Inline rounds after which the sockets are polled, because a failure
-     * notice may have arrived. A message counts as one round. */
-    INLINE_ROUNDS_PER_SOCKET_POLL = 256,
-    /* Polls before the caller looks for commands. Where ranks share processors
-     * it polls less often, because the awaited rank may need this processor. */
-    INLINE_POLLS_PER_COMMAND_CHECK = 32,
-    INLINE_POLLS_OVERSUBSCRIBED = 4,
-    /* Polls for a message where each rank has a processor. */
-    INLINE_MESSAGE_POLLS_MAX = 512,
     /* A call of more elements is not planned to see how large its blocks are:
      * most would be too large. */
     INLINE_BLOCK_ELEMENTS_MAX = TRANSPORT_INLINE_BYTES_MAX,
 };
-
-/* Returns whether a member is known to be lost or to have left. Members are
- * looked through only if more ranks have gone since the last time. */
-static bool
-context_has_gone_member(struct comm_context *context)
-{
-    const struct engine_liveness *liveness = &context->engine->liveness;
-    const uint32_t n_gone = liveness->n_lost + liveness->n_left;
-
-    if (context->n_gone_when_checked == n_gone)
-        return context->has_gone_member;
-    context->n_gone_when_checked = n_gone;
-    for (uint32_t i = 0; i < context->size; i++)
-        context->has_gone_member |=
-            rank_is_gone(&liveness->ranks[context->ranks[i]]);
-    return context->has_gone_member;
-}
-
-/* Returns whether progress ownership is free, nothing is running or handed in,
- * no member is known to be lost or to have left, and no failure waits for the
- * call: *n_pending_failures wait for calls of its kind; NULL: none can. What is
- * the progress owner's is read only if there is none. The caller holds the
- * lock. */
-static bool
-context_allows_inline(struct comm_context *context,
-                      const unsigned *n_pending_failures)
-{
-    const struct engine *engine = context->engine;
-
-    return !engine->is_progress_owned &&
-           !(n_pending_failures && *n_pending_failures > 0) &&
-           !atomic_load_explicit(&engine->inbox.has_commands,
-                                 memory_order_relaxed) &&
-           TAILQ_EMPTY(&engine->progress.running) && !engine->is_leaving &&
-           !context_has_gone_member(context) &&
-           !context->failure.has_deferred && !context->failure.is_revoked;
-}
 
 /* Returns whether the cached plan fits. The fields not compared here are the
  * same for all calls of a context. */
@@ -207,23 +148,20 @@ may_have_inline_plan(struct comm_context *context,
 }
 
 /* Returns whether the call need not be an operation, which would look for what
- * others have sent for other calls (must_poll_before_end()). The caller holds
- * the lock. */
+ * others have sent for other calls. The caller holds the lock. */
 static bool
 can_begin_inline(struct comm_context *context,
                  const struct engine_collective *collective)
 {
     const struct frame_call called = call_to_frame_call(&collective->call);
-    const bool has_root = call_has_root(&called);
 
     if (!context_allows_inline(context,
                                &context->failure.n_pending_collectives) ||
         context->n_final_states > 0)
         return false;
-    if (collective->algorithm->is_shm)
-        return has_root || context->n_polls_pending_shm == 0;
-    return (has_root || context->size == 2 || context->n_polls_pending == 0) &&
-           may_have_inline_plan(context, collective);
+    return !must_poll_for_others(context, collective->algorithm, &called) &&
+           (collective->algorithm->is_shm ||
+            may_have_inline_plan(context, collective));
 }
 
 /* Returns true with the lock held if nothing needs progress ownership, and
@@ -439,28 +377,13 @@ inline_record_end(struct comm_context *context)
     if (FAULT_IS_BUILT && op->run.label.faults)
         op_inject_fault(op, FAULT_AT_END, 0);
     context->next_op_number_to_begin = op->run.number + 1;
-    if (!op_is_shm(op) || call_has_root(&op->run.label.call))
-        context->n_polls_pending_shm = POLLS_AFTER_OP;
-    if (!call_needs_all_ranks(&op->run.label.call))
-        context->n_polls_pending = POLLS_AFTER_OP;
-    else if (!op_is_shm(op) && context->n_polls_pending > 0)
-        context->n_polls_pending--;
+    pending_polls_after_collective(op);
     op_history_add_call(&context->op_history, op->run.number,
                         op->run.signatures[0], &op->run.first_call);
     engine_count_ended_op(engine);
     op_record_ended(context->cached_op, RECORDER_PATH_INLINE);
     context->n_rounds_since_socket_poll +=
         op_is_shm(op) ? op->run.rounds.n_rounds : 1;
-}
-
-static void
-inline_release_progress(struct comm_context *context)
-{
-    if (context->n_rounds_since_socket_poll >= INLINE_ROUNDS_PER_SOCKET_POLL) {
-        context->n_rounds_since_socket_poll = 0;
-        progress_poll(context->engine, 0);
-    }
-    progress_release(context->engine);
 }
 
 /* There is no memory for an operation, but the call has its number and may have
@@ -581,181 +504,6 @@ engine_run_collective(struct comm_context *context,
     }
     const enum hoop_status status =
         op_start_collective(context, collective, faults, &op);
-    return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
-                             : error_pass(status);
-}
-
-/* A cheap test whether the message can be sent or received inline at all. */
-static bool
-can_run_message_inline(const struct comm_context *context,
-                       const struct engine_message *message)
-{
-    const struct engine *engine = context->engine;
-
-    return !message->tensor && message->peer != HOOP_ANY_SOURCE &&
-           message->tag != CALL_TAG_LIBRARY_INTERNAL && !engine->faults &&
-           !engine->is_forked_child;
-}
-
-/* Take progress ownership if nothing is running, and give a send its number.
- * Numbers are given in the order of the lock. */
-static bool
-message_try_begin(struct comm_context *context,
-                  const struct engine_message *message,
-                  uint64_t *out_number)
-{
-    struct engine *engine = context->engine;
-    const bool is_receive = message_is_receive(message);
-
-    pthread_mutex_lock(&engine->lock);
-    const bool is_free = context_allows_inline(
-        context, is_receive ? &context->failure.n_pending_receives : NULL);
-    engine->is_progress_owned |= is_free;
-    *out_number = 0;
-    if (is_free && !is_receive)
-        *out_number = context->next_message_number[message->peer]++;
-    if (is_free)
-        context->inline_record =
-            message_record_called(context, message, *out_number);
-    pthread_mutex_unlock(&engine->lock);
-    return is_free;
-}
-
-static bool
-message_send_inline(struct comm_context *context,
-                    const struct engine_message *message,
-                    uint64_t number)
-{
-    struct engine *engine = context->engine;
-    const struct flow_label label = message_flow_label(context, message);
-    struct send_request flow = message_send_request(context, message, &label);
-
-    flow.key.op = number;
-    if (!transport_send_inline(engine->transport, &flow))
-        return false;
-    context->n_polls_pending_shm = POLLS_AFTER_OP;
-    return true;
-}
-
-static unsigned
-inline_message_polls_max(const struct engine *engine)
-{
-    return engine_wait_policy(engine) == WAIT_POLICY_SPIN
-               ? INLINE_MESSAGE_POLLS_MAX
-               : INLINE_POLLS_OVERSUBSCRIBED;
-}
-
-/* Returns false if it takes too long or another frame has arrived. */
-static bool
-message_receive_poll(struct engine *engine, struct recv_request *flow)
-{
-    struct transport *transport = engine->transport;
-
-    for (unsigned i = inline_message_polls_max(engine); i > 0; i--) {
-        switch (transport_receive_inline(transport, flow)) {
-        case TRANSPORT_INLINE_DONE:
-            return true;
-        case TRANSPORT_INLINE_NEEDS_PROGRESS:
-            return false;
-        case TRANSPORT_INLINE_NOT_ARRIVED:
-            break;
-        }
-        if (i % INLINE_POLLS_PER_COMMAND_CHECK > 0)
-            continue;
-        if (atomic_load_explicit(&engine->inbox.has_commands,
-                                 memory_order_relaxed))
-            return false;
-        cpu_placement_apply(&engine->cpu_placement);
-    }
-    return false;
-}
-
-static bool
-message_receive_inline(struct comm_context *context,
-                       const struct engine_message *message)
-{
-    struct engine *engine = context->engine;
-
-    if (!transport_can_receive_inline(engine->transport,
-                                      context->ranks[message->peer]))
-        return false;
-    const struct flow_label label = message_flow_label(context, message);
-    struct recv_request flow = message_recv_request(context, message, &label);
-    if (!message_receive_poll(engine, &flow))
-        return false;
-    message_record_received(context, &flow);
-    if (message->received) {
-        message->received->source = message->peer;
-        message->received->count = flow.total / flow.element_size;
-    }
-    return true;
-}
-
-/* Record the end of a message that succeeded. */
-static enum hoop_status
-message_record_end(struct comm_context *context,
-                   const struct engine_message *message)
-{
-    struct engine *engine = context->engine;
-
-    message_record_ended(context, message);
-    context->n_polls_pending = POLLS_AFTER_OP;
-    engine_count_ended_op(engine);
-    if (++context->n_rounds_since_socket_poll >=
-        INLINE_ROUNDS_PER_SOCKET_POLL) {
-        context->n_rounds_since_socket_poll = 0;
-        progress_poll(engine, 0);
-    }
-    progress_release(engine);
-    return HOOP_OK;
-}
-
-/* Continue as an ordinary operation. */
-static enum hoop_status
-message_continue_as_op(struct comm_context *context,
-                       const struct engine_message *message,
-                       uint64_t number)
-{
-    struct op *op = message_op_create(context, message);
-
-    if (!op) {
-        message_record_failed(context, HOOP_E_EXHAUSTED);
-        progress_release(context->engine);
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
-    }
-    op->run.number = number;
-    op->run.record = STEAL(context->inline_record);
-    op->run.is_begun_by_waiter = true;
-    return engine_wait_no_cancel(op, CLOCK_NEVER);
-}
-
-/* Execute the message with progress ownership, which is given up on return. */
-static enum hoop_status
-message_run_as_owner(struct comm_context *context,
-                     const struct engine_message *message,
-                     uint64_t number)
-{
-    CLEANUP(cancel_release) const int held = cancel_hold();
-    const bool is_done = message_is_receive(message)
-                             ? message_receive_inline(context, message)
-                             : message_send_inline(context, message, number);
-
-    return is_done ? message_record_end(context, message)
-                   : message_continue_as_op(context, message, number);
-}
-
-enum hoop_status
-engine_run_message(struct comm_context *context,
-                   const struct engine_message *message)
-{
-    struct op *op = NULL;
-    uint64_t number;
-
-    if (can_run_message_inline(context, message) &&
-        message_try_begin(context, message, &number))
-        return message_run_as_owner(context, message, number);
-    const enum hoop_status status =
-        engine_start_messages(context, message, 1, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
                              : error_pass(status);
 }

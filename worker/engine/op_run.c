@@ -22,6 +22,7 @@
 #include "engine/failure/revocation.h"
 #include "engine/failure/state_query.h"
 #include "engine/operation_end.h"
+#include "engine/pending_polls.h"
 #include "engine/shm_executor.h"
 #include "engine/shm_queue.h"
 #include "engine/state.h"
@@ -273,29 +274,17 @@ op_begin_message(struct op *op)
     }
 }
 
-/*
- * Returns whether op, which has all that it waits for, must poll the other
- * sockets before it ends. They may hold frames which say that another rank
- * called something else, and a rank that only sends to this one is heard in no
- * other way.
- *
- * These operations need no poll: one with a root, which waits for few, leaves
- * it to the next without a root; a shared-memory operation, which reads no
- * sockets, polls only after an operation of another kind; and one that needs
- * all ranks, after others like it, since no rank would have finished those if
- * another had called something else. No poll is made inside a poll, where an
- * operation may end because a rank is lost.
- */
+/* Returns whether op, which has all that it waits for, must poll the other
+ * sockets before it ends. No poll is made inside a poll, where an operation may
+ * end because a rank is lost. */
 static bool
 must_poll_before_end(const struct op *op)
 {
-    if (op_is_message(op) || call_has_root(&op->run.label.call) ||
-        transport_is_in_progress(op->engine->transport))
-        return false;
-    return op_is_shm(op) ? op->run.context->n_polls_pending_shm > 0
-                         : op->engine->progress.may_poll_idle_sockets &&
-                               op->run.context->size > 2 &&
-                               op->run.context->n_polls_pending > 0;
+    return !op_is_message(op) &&
+           !transport_is_in_progress(op->engine->transport) &&
+           (op_is_shm(op) || op->engine->progress.may_poll_idle_sockets) &&
+           must_poll_for_others(op->run.context, op->run.algorithm,
+                                &op->run.label.call);
 }
 
 void

@@ -25,33 +25,9 @@
 #include "engine/failure/op_history.h"
 #include "engine/failure/wait_diagnosis.h"
 #include "engine/fault_injection.h"
+#include "engine/pending_polls.h"
 #include "engine/shm_queue.h"
 #include "engine/state.h"
-
-/* Update the poll passes still needed after op. If op needed all ranks and
- * ended well, every rank is past its earlier calls: one poll finds what they
- * sent for those, the next what other ranks then said of it. Shared-memory
- * operations, which read no sockets otherwise, poll after an operation of
- * another kind. */
-static void
-context_schedule_polls_after_op(struct comm_context *context,
-                                const struct op *op)
-{
-    const bool is_heard = op->run.status == HOOP_OK && !op->run.members &&
-                          op->run.stage == 0 &&
-                          call_needs_all_ranks(&op->run.label.call);
-
-    if (!is_heard)
-        context->n_polls_pending = POLLS_AFTER_OP;
-    else if (context->n_polls_pending > 0 && !op_is_shm(op))
-        context->n_polls_pending--;
-    if (op->run.status != HOOP_OK || !op_is_shm(op) ||
-        call_has_root(&op->run.label.call))
-        context->n_polls_pending_shm = POLLS_AFTER_OP;
-    else if (context->n_polls_pending_shm > 0 &&
-             !transport_is_in_progress(context->engine->transport))
-        context->n_polls_pending_shm--;
-}
 
 static void
 op_history_add_ended(const struct op *op)
@@ -65,7 +41,18 @@ op_history_add_ended(const struct op *op)
 
     memcpy(ended_op.signatures, op->run.signatures, sizeof(op->run.signatures));
     op_history_add(&op->run.context->op_history, &ended_op);
-    context_schedule_polls_after_op(op->run.context, op);
+}
+
+/* Collectives poll for others after op, which has ended. */
+static void
+op_renew_polls(const struct op *op)
+{
+    if (!op_is_message(op))
+        pending_polls_after_collective(op);
+    else if (op->message.flow.is_receive)
+        pending_polls_after_receive(op->run.context);
+    else
+        pending_polls_renew(op->run.context);
 }
 
 static void
@@ -228,10 +215,7 @@ op_end(struct op *op, enum hoop_status status)
         op->run.context->failure.first_number = op->run.number;
     if (!op_is_message(op))
         op_history_add_ended(op);
-    else if (!op->message.flow.is_receive)
-        op->run.context->n_polls_pending_shm = POLLS_AFTER_OP;
-    if (op_is_message(op))
-        op->run.context->n_polls_pending = POLLS_AFTER_OP;
+    op_renew_polls(op);
     op->run.status = failure_notice_apply_deferred(op, status);
     if (!op_is_internal(op))
         engine_count_end(engine, status, op->run.status);
@@ -316,8 +300,7 @@ context_fail_numbered_call(struct comm_context *context,
     char name[ROSTER_NAME_MAX];
 
     context->next_op_number_to_begin = number + 1;
-    context->n_polls_pending_shm = POLLS_AFTER_OP;
-    context->n_polls_pending = POLLS_AFTER_OP;
+    pending_polls_renew(context);
     if (context->failure.first_number == 0)
         context->failure.first_number = number;
     op_history_add(&context->op_history, &ended_op);

@@ -77,10 +77,15 @@ struct notice {
 
 TAILQ_HEAD(notice_list, notice);
 
-/* Polls needed after an operation: one finds what others have sent, one what
- * they then say of it. */
 enum {
     POLLS_AFTER_OP = 2
+};
+
+/* Polls of all sockets that the next collectives have to make:
+ * engine/pending_polls.h. */
+struct pending_polls {
+    unsigned n;     /* those that use sockets */
+    unsigned n_shm; /* those through shared memory */
 };
 
 /* A collective that a departed rank had entered and this rank has not. */
@@ -119,9 +124,7 @@ struct comm_context {
     /* The rest belongs to the progress owner. */
     uint64_t
         next_op_number_to_begin; /* number of the next collective to begin */
-    /* Poll passes still needed before no socket can hold a frame of an earlier,
-     * different call; shared-memory calls are counted apart. */
-    unsigned n_polls_pending, n_polls_pending_shm;
+    struct pending_polls polls;
     struct shm_region *shm_region; /* NULL: there is none */
     /* Failures of operations up to this number have been announced in the
      * shared region. */
@@ -131,7 +134,6 @@ struct comm_context {
     TAILQ_ENTRY(comm_context) shm_contexts_link;
     /* Of the inline path; NULL: there was no memory. */
     struct op *cached_op;
-    struct recorder_slot *inline_record; /* of the inline message; or NULL */
     /* The cached operation's last call had no counts. */
     bool is_cached_op_without_counts;
     /* The inline path holds the lock, so that no operation may end

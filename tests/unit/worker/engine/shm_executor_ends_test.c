@@ -65,10 +65,10 @@ two_calls_behind_one_by_frames_look_at_sockets(struct side *side)
     int32_t value = 1;
 
     SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
-    SIDE_CHECK(context->n_polls_pending_shm == POLLS_AFTER_OP);
+    SIDE_CHECK(context->polls.n_shm == POLLS_AFTER_OP);
     for (unsigned i = POLLS_AFTER_OP; i-- > 0;) {
         SIDE_CHECK(flat_sum(context, &value, 1) == HOOP_OK);
-        SIDE_CHECK(context->n_polls_pending_shm == i);
+        SIDE_CHECK(context->polls.n_shm == i);
     }
     return 0;
 }
@@ -301,7 +301,7 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
 
     progress_poll(sides[0].engine, 0);
     progress_poll(sides[1].engine, 0);
-    contexts[0]->n_polls_pending_shm = POLLS_AFTER_OP;
+    contexts[0]->polls.n_shm = POLLS_AFTER_OP;
     for (uint32_t i = 0; i < 2; i++) {
         const struct engine_collective sum =
             flat_sum_of(contexts[i], &values[i], 1);
