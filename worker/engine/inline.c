@@ -6,9 +6,12 @@
  * operation continues with its number.
  *
  * - Through shared memory the caller posts, polls until all peers have posted,
- *   and fetches. The first polls are made under the lock, which keeps other
- *   threads out; later ones with progress ownership. An ordinary operation
- *   continues from the current round, which may have been posted.
+ *   and fetches. A single small round is first tried under the lock, which the
+ *   call has taken for its number and which keeps other threads out as well as
+ *   progress ownership does: mostly all others have posted, and to take the
+ *   ownership and give it up would cost a second lock. Later polls are made
+ *   with progress ownership. An ordinary operation continues from the current
+ *   round, which may have been posted.
  * - Otherwise the caller, with progress ownership, sends and receives the
  *   blocks of a small plan in the order of its rounds (executor.h). It waits
  *   for all as long as an operation would for one without sleeping. An ordinary
@@ -40,6 +43,9 @@
 #include "transport/shm/region.h"
 
 enum {
+    /* A round that touches more is not done under the lock, for which other
+     * threads would wait for longer than a wake-up takes. */
+    INLINE_LOCKED_BYTES_MAX = 16 << 10,
     /* A call of more elements is not planned to see how large its blocks are:
      * most would be too large. */
     INLINE_BLOCK_ELEMENTS_MAX = TRANSPORT_INLINE_BYTES_MAX,
@@ -242,14 +248,22 @@ inline_polls_before_command_check(const struct engine *engine)
                : INLINE_POLLS_OVERSUBSCRIBED;
 }
 
-/* Try the round under the lock. Returns false if it is not done yet. */
+static bool
+is_round_short(const struct op *op)
+{
+    return op->run.rounds.n_touched_elements * op->run.element_size <=
+           INLINE_LOCKED_BYTES_MAX;
+}
+
+/* Try the only round of a short call under the lock. Returns false if it is not
+ * done yet. */
 static bool
 inline_try_round(struct comm_context *context)
 {
     struct op *op = context->cached_op;
     bool is_done = false;
 
-    if (op->run.rounds.n_rounds > 1)
+    if (op->run.rounds.n_rounds > 1 || !is_round_short(op))
         return false;
     context->is_inline_under_lock = true;
     for (unsigned i = inline_polls_before_command_check(context->engine);

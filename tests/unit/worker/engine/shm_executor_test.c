@@ -7,6 +7,7 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "check.h"
+#include "engine/progress.h"
 #include "engine/state.h"
 #include "shm_engine_pair.h"
 #include "transport/sequence.h"
@@ -173,6 +174,82 @@ what_a_round_makes_is_posted_by_the_next(struct side *side)
     return 0;
 }
 
+/* What rank 1 found when it combined, each time. */
+static struct {
+    reduction_fn *reduce;
+    unsigned n_locked;
+    unsigned n_free;
+} combinations;
+
+static void
+combine_and_look_at_lock(void *to,
+                         const void *left,
+                         const void *right,
+                         size_t count)
+{
+    pthread_mutex_t *lock = &engine_pair.sides[1].engine->lock;
+
+    if (pthread_mutex_trylock(lock) == 0) {
+        pthread_mutex_unlock(lock);
+        combinations.n_free++;
+    } else {
+        combinations.n_locked++;
+    }
+    combinations.reduce(to, left, right, count);
+}
+
+/* Rank 0 has posted when rank 1 calls, which is then through at once. */
+static void
+sum_when_the_other_has_posted(size_t count)
+{
+    static int32_t values[2][FLAT_SLOT / 4];
+    struct comm_context *contexts[2] = {engine_pair.sides[0].comms[0].context,
+                                        engine_pair.sides[1].comms[0].context};
+    struct engine_collective sums[2];
+    struct op *op = NULL;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        sums[i] = flat_sum_of(contexts[i], values[i], count);
+        for (size_t k = 0; k < count; k++)
+            values[i][k] = (int32_t)(i + k);
+    }
+    assert_ok(engine_start_collective(contexts[0], &sums[0], &op));
+    assert_ok(engine_run_collective(contexts[1], &sums[1]));
+    assert_ok(engine_wait(op, patience()));
+    for (size_t k = 0; k < count; k++) {
+        assert_int_equal(values[0][k], 1 + 2 * k);
+        assert_int_equal(values[1][k], 1 + 2 * k);
+    }
+}
+
+/* The first of two like calls prepares, and the second combines as told. */
+static void
+look_at_lock_while_summing(size_t count)
+{
+    struct op *op = engine_pair.sides[1].comms[0].context->cached_op;
+
+    sum_when_the_other_has_posted(count);
+    combinations.reduce = op->run.reduce;
+    combinations.n_locked = 0;
+    combinations.n_free = 0;
+    op->run.reduce = combine_and_look_at_lock;
+    sum_when_the_other_has_posted(count);
+}
+
+static void
+only_a_short_round_is_done_under_the_lock(void **state)
+{
+    progress_poll(engine_pair.sides[0].engine, 0);
+    progress_poll(engine_pair.sides[1].engine, 0);
+    look_at_lock_while_summing(1);
+    assert_int_equal(combinations.n_locked, 1);
+    assert_int_equal(combinations.n_free, 0);
+    look_at_lock_while_summing(FLAT_SLOT / 4);
+    assert_int_equal(combinations.n_locked, 0);
+    assert_true(combinations.n_free > 0);
+    assert_false(engine_pair.sides[1].engine->is_progress_owned);
+}
+
 int
 main(void)
 {
@@ -188,6 +265,9 @@ main(void)
                         what_a_round_makes_is_posted_by_the_next),
         SIDES_TEST_WITH(shm_pair_set_up,
                         operation_may_have_any_number_of_rounds),
+        cmocka_unit_test_setup_teardown(
+            only_a_short_round_is_done_under_the_lock, shm_pair_set_up_idle,
+            engine_pair_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
