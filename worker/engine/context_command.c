@@ -22,14 +22,14 @@ void
 context_close(struct comm_context *context)
 {
     context_command_submit_unforked(&(struct context_command){
-        .context = context, .kind = CONTEXT_CONTROL_END});
+        .context = context, .kind = CONTEXT_COMMAND_END});
 }
 
 uint64_t
 context_revoke_if_failed(struct comm_context *context)
 {
     struct context_command context_command = {
-        .context = context, .kind = CONTEXT_CONTROL_REVOKE_IF_FAILED};
+        .context = context, .kind = CONTEXT_COMMAND_REVOKE_IF_FAILED};
 
     context_command_submit_unforked(&context_command);
     return context_command.unfinished;
@@ -39,14 +39,14 @@ void
 context_revoke(struct comm_context *context, const char *why)
 {
     context_command_submit_unforked(&(struct context_command){
-        .context = context, .kind = CONTEXT_CONTROL_REVOKE, .why = why});
+        .context = context, .kind = CONTEXT_COMMAND_REVOKE, .why = why});
 }
 
 void
 context_watch(struct comm_context *context, enum context_watch watch)
 {
     context_command_submit_unforked(&(struct context_command){
-        .context = context, .kind = CONTEXT_CONTROL_WATCH, .watch = watch});
+        .context = context, .kind = CONTEXT_COMMAND_WATCH, .watch = watch});
 }
 
 void
@@ -56,7 +56,7 @@ context_fail_next_call(struct comm_context *context,
 {
     context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_FAIL_NEXT_CALL,
+                                  .kind = CONTEXT_COMMAND_FAIL_NEXT_CALL,
                                   .status = status,
                                   .why = why});
 }
@@ -66,7 +66,7 @@ context_get_failed_members(struct comm_context *context, bool *out_has_failed)
 {
     context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_QUERY_FAILED,
+                                  .kind = CONTEXT_COMMAND_QUERY_FAILED,
                                   .failed = out_has_failed});
 }
 
@@ -75,6 +75,6 @@ context_get_lost_members(struct comm_context *context, bool *out_is_lost)
 {
     context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_QUERY_LOST,
+                                  .kind = CONTEXT_COMMAND_QUERY_LOST,
                                   .failed = out_is_lost});
 }

@@ -11,17 +11,17 @@
 
 #include "engine/state.h"
 
-enum context_control_kind {
-    CONTEXT_CONTROL_END,
-    CONTEXT_CONTROL_REVOKE,
-    CONTEXT_CONTROL_REVOKE_IF_FAILED,
-    CONTEXT_CONTROL_WATCH,
-    CONTEXT_CONTROL_QUERY_FAILED, /* which members are lost or have left */
-    CONTEXT_CONTROL_QUERY_LOST,
+enum context_command_kind {
+    CONTEXT_COMMAND_END,
+    CONTEXT_COMMAND_REVOKE,
+    CONTEXT_COMMAND_REVOKE_IF_FAILED,
+    CONTEXT_COMMAND_WATCH,
+    CONTEXT_COMMAND_QUERY_FAILED, /* which members are lost or have left */
+    CONTEXT_COMMAND_QUERY_LOST,
     /* Tell members that this rank cannot make the next call. */
-    CONTEXT_CONTROL_FAIL_NEXT_CALL,
-    CONTEXT_CONTROL_GIVE_UP, /* of this rank, whatever the context */
-    CONTEXT_CONTROL_LEAVE,   /* end the operations of all contexts */
+    CONTEXT_COMMAND_FAIL_NEXT_CALL,
+    CONTEXT_COMMAND_GIVE_UP, /* of this rank, whatever the context */
+    CONTEXT_COMMAND_LEAVE,   /* end the operations of all contexts */
 };
 
 /* A command and the thread that waits for it. It lives in that thread's
@@ -29,10 +29,10 @@ enum context_control_kind {
 struct context_command {
     TAILQ_ENTRY(context_command) link;
     struct comm_context *context; /* GIVE_UP, LEAVE: NULL */
-    enum context_control_kind kind;
-    const char *why;         /* for REVOKE, DECLINE and GIVE_UP */
+    enum context_command_kind kind;
+    const char *why;         /* for REVOKE, FAIL_NEXT_CALL and GIVE_UP */
     bool was_new;            /* GIVE_UP: neither lost nor leaving before */
-    enum hoop_status status; /* for DECLINE */
+    enum hoop_status status; /* for FAIL_NEXT_CALL */
     /* REVOKE_IF_FAILED: number of the first call that did not end well. */
     uint64_t unfinished;
     enum context_watch watch; /* for WATCH */

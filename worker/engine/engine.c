@@ -317,7 +317,7 @@ engine_fd(const struct engine *engine)
 bool
 engine_give_up(struct engine *engine, const char *why)
 {
-    struct context_command context_command = {.kind = CONTEXT_CONTROL_GIVE_UP,
+    struct context_command context_command = {.kind = CONTEXT_COMMAND_GIVE_UP,
                                               .why = why};
 
     /* Progress ownership may stay with another thread until its operation ends,
@@ -337,7 +337,7 @@ await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 void
 engine_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
-    struct context_command context_command = {.kind = CONTEXT_CONTROL_LEAVE};
+    struct context_command context_command = {.kind = CONTEXT_COMMAND_LEAVE};
 
     /* A thread that waits for an operation keeps progress ownership until that
      * has ended, so this is a command. */

@@ -248,33 +248,33 @@ context_command_run(struct engine *engine,
     struct comm_context *context = context_command->context;
 
     switch (context_command->kind) {
-    case CONTEXT_CONTROL_END:
+    case CONTEXT_COMMAND_END:
         context_end_and_destroy(context);
         return;
-    case CONTEXT_CONTROL_REVOKE:
+    case CONTEXT_COMMAND_REVOKE:
         revocation_execute(context, context_command->why);
         return;
-    case CONTEXT_CONTROL_REVOKE_IF_FAILED:
+    case CONTEXT_COMMAND_REVOKE_IF_FAILED:
         context_command->unfinished = revocation_execute_if_failed(context);
         return;
-    case CONTEXT_CONTROL_WATCH:
+    case CONTEXT_COMMAND_WATCH:
         member_watch_set(context, context_command->watch);
         return;
-    case CONTEXT_CONTROL_QUERY_FAILED:
+    case CONTEXT_COMMAND_QUERY_FAILED:
         context_list_failed_members(context, context_command->failed);
         return;
-    case CONTEXT_CONTROL_QUERY_LOST:
+    case CONTEXT_COMMAND_QUERY_LOST:
         context_list_lost_members(context, context_command->failed);
         return;
-    case CONTEXT_CONTROL_FAIL_NEXT_CALL:
+    case CONTEXT_COMMAND_FAIL_NEXT_CALL:
         context_fail_next_execute(context, context_command->status,
                                   context_command->why);
         return;
-    case CONTEXT_CONTROL_GIVE_UP:
+    case CONTEXT_COMMAND_GIVE_UP:
         context_command->was_new =
             engine_give_up_execute(engine, context_command->why);
         return;
-    case CONTEXT_CONTROL_LEAVE:
+    case CONTEXT_COMMAND_LEAVE:
         engine_end_ops_to_leave(engine);
         return;
     }
