@@ -342,6 +342,9 @@ engine_shutdown(struct engine *engine, uint64_t deadline_ns)
     /* A thread that waits for an operation keeps progress ownership until that
      * has ended, so this is a command. */
     context_command_submit_and_wait(engine, &context_command);
+    /* All operations have ended, and none can begin: another owner finds that
+     * its own has, or has a bounded turn, and hands over to this thread, which
+     * comes first among the waiters. */
     engine_wake_progress_owner(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
     /* A rank that has given up does not leave in good order. */

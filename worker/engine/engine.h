@@ -11,7 +11,8 @@
  * api/ mostly needs two or three of its parts, so they have one header. They
  * are, in this order: the engine; what it is told of connections and ranks;
  * contexts; their shared memory; operations; waiting; progress without a
- * waiter, and the end; the points of a recovery at which a rank may fail.
+ * waiter, and the end; what calls have cost; the points of a recovery at which
+ * a rank may fail.
  */
 
 #ifndef ENGINE_ENGINE_H
@@ -286,13 +287,6 @@ context_copy_name(struct comm_context *context, char out_name[LIMIT_NAME]);
  * 1. The numbers on the wire continue. */
 void
 context_mark_formed(struct comm_context *context);
-/* Whether a thread waits for a context's members without an operation. If so,
- * the members are asked for heartbeats. */
-enum context_watch {
-    CONTEXT_NOT_WATCHED,
-    CONTEXT_WATCHED,
-    CONTEXT_REVOKE_ON_LOSS, /* also revoke the context when a member is lost */
-};
 
 /*
  * Revoke the context if it has failed, since this rank will not go on with it.
@@ -309,6 +303,14 @@ context_revoke_if_failed(struct comm_context *context);
  */
 void
 context_revoke(struct comm_context *context, const char *why);
+/* Whether a thread waits for a context's members without an operation. If so,
+ * the members are asked for heartbeats. */
+enum context_watch {
+    CONTEXT_NOT_WATCHED,
+    CONTEXT_WATCHED,
+    CONTEXT_REVOKE_ON_LOSS, /* also revoke the context when a member is lost */
+};
+
 /* Watch the members of context or stop that. Waits until the progress owner
  * has done it. */
 void
@@ -593,31 +595,8 @@ void
 engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns);
 
 /*
- * Fault injection during a recovery. Shrinking, agreeing and growing are not
- * operations of the engine, but ranks die in them, too. HOOP_DEBUG_FAULT knows
- * them as "shrink", "agree" and "grow": at=begin acts before anything else,
- * at=send before the coordinator is asked, at=receive when it has decided,
- * at=end before the caller knows. A shrink asks the coordinator twice, the
- * second time for all ranks to confirm: segment=2. round=2 is its second
- * attempt.
+ * What calls have cost.
  */
-
-/* Returns whether HOOP_DEBUG_FAULT knows a call of that name: an operation or
- * one of the recoveries. */
-bool
-fault_call_name_exists(const char *name);
-
-/* A recovery begins: returns the rules that apply to it, as bits. 0: none.
- * Thread: any. */
-uint32_t
-recovery_fault_begin(struct engine *engine, const char *name);
-
-/* Trigger the rules that act at point. round counts from 1. Thread: any. */
-void
-recovery_fault_inject(struct engine *engine,
-                      uint32_t rules,
-                      enum fault_point point,
-                      uint64_t round);
 
 /* What a caller waited for. */
 enum engine_wait_kind {
@@ -653,5 +632,32 @@ engine_count_wait(struct engine *engine,
 
 void
 engine_stats(struct engine *engine, struct engine_stats *out_stats);
+
+/*
+ * Fault injection during a recovery. Shrinking, agreeing and growing are not
+ * operations of the engine, but ranks die in them, too. HOOP_DEBUG_FAULT knows
+ * them as "shrink", "agree" and "grow": at=begin acts before anything else,
+ * at=send before the coordinator is asked, at=receive when it has decided,
+ * at=end before the caller knows. A shrink asks the coordinator twice, the
+ * second time for all ranks to confirm: segment=2. round=2 is its second
+ * attempt.
+ */
+
+/* Returns whether HOOP_DEBUG_FAULT knows a call of that name: an operation or
+ * one of the recoveries. */
+bool
+fault_call_name_exists(const char *name);
+
+/* A recovery begins: returns the rules that apply to it, as bits. 0: none.
+ * Thread: any. */
+uint32_t
+recovery_fault_begin(struct engine *engine, const char *name);
+
+/* Trigger the rules that act at point. round counts from 1. Thread: any. */
+void
+recovery_fault_inject(struct engine *engine,
+                      uint32_t rules,
+                      enum fault_point point,
+                      uint64_t round);
 
 #endif

@@ -119,6 +119,9 @@ progress_publish_ended(struct engine *engine)
         struct waiter *waiter = op->run.waiter;
 
         TAILQ_REMOVE(&engine->progress.ended, op, link);
+        /* Under the lock, because the caller may close the descriptor when
+         * engine_notify_fd_at_end() has taken it back, which takes the lock. It
+         * does not block, so that the write is short. */
         if (op->run.notified_fd >= 0)
             notification_fd_write(op->run.notified_fd);
         /* From here on op may be freed: a thread that sees is_done without the
