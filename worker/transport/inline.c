@@ -83,33 +83,22 @@ can_send_past_queue(const struct peer *peer, const struct send_request *flow)
            !peer->transport->config->has_frame_checksums;
 }
 
-/* The kernel has taken n_sent bytes of the only frame of flow: count it, and
- * queue a copy of the rest, for which there is room. */
+/* The kernel has taken only n_sent bytes of frame, which is all of flow: queue a
+ * copy of it, for which there is room, so that the rest follows. */
 static void
-sent_past_queue(struct peer *peer,
-                struct send_request *flow,
-                const uint8_t *frame,
-                size_t n_sent)
+queue_rest_of_frame(struct peer *peer,
+                    const struct send_request *flow,
+                    const uint8_t *frame,
+                    size_t n_sent)
 {
     struct send_half *send = &peer->send;
     struct outbound_frame *out = peer_queued_frame(peer, 0);
-    const size_t n_padded = frame_padded(flow->total);
 
-    send->credit -= eager_window_frame_cost(flow->total);
-    send->n_packetized++;
-    send->n_written += n_sent;
-    flow->framed = flow->total;
-    flow->handed = flow->total;
-    counter_add(&peer->transport->counters.bytes_sent, flow->total);
-    counter_add(&peer->transport->counters.wire_sent, flow->total);
-    striping_autotune_record(peer, n_sent);
-    if (n_sent == LIMIT_FRAME_HEADER + n_padded)
-        return;
     memcpy(out->header, frame, LIMIT_FRAME_HEADER);
     memcpy(out->owned, frame + LIMIT_FRAME_HEADER, flow->total);
     out->payload = out->owned;
     out->n_stored = flow->total;
-    out->n_padded_payload = n_padded;
+    out->n_padded_payload = frame_padded(flow->total);
     out->n_raw = flow->total;
     out->flow = NULL;
     send->n_frames = 1;
@@ -144,7 +133,13 @@ send_past_queue(struct peer *peer, struct send_request *flow)
     } while (n_sent < 0 && errno == EINTR);
     if (n_sent <= 0)
         return false;
-    sent_past_queue(peer, flow, bytes, (size_t)n_sent);
+    peer->send.n_packetized++;
+    peer_charge_eager_frame(peer, flow->total);
+    peer_count_framed(peer, flow, flow->total, flow->total);
+    peer_count_written(peer, (size_t)n_sent);
+    flow->handed = flow->total;
+    if ((size_t)n_sent < LIMIT_FRAME_HEADER + n_padded)
+        queue_rest_of_frame(peer, flow, bytes, (size_t)n_sent);
     return true;
 }
 

@@ -514,6 +514,26 @@ peer_queued_frame(struct peer *peer, unsigned i)
 {
     return &peer->send.frames[(peer->send.first_frame + i) % PEER_FRAMES_MAX];
 }
+/* n_raw bytes of flow have become a frame that stores them in n_stored bytes:
+ * count them. */
+static inline void
+peer_count_framed(const struct peer *peer,
+                  struct send_request *flow,
+                  size_t n_raw,
+                  size_t n_stored)
+{
+    struct counters *counters = &peer->transport->counters;
+
+    flow->framed += n_raw;
+    counter_add(&counters->bytes_sent, n_raw);
+    counter_add(&counters->wire_sent, n_stored);
+}
+/* A frame that stores n_stored bytes goes unasked: take it from the window. */
+static inline void
+peer_charge_eager_frame(struct peer *peer, size_t n_stored)
+{
+    peer->send.credit -= eager_window_frame_cost(n_stored);
+}
 /* Stop reading the buffer of flow. */
 void
 peer_cancel_send(struct peer *peer, struct send_request *flow);
@@ -570,6 +590,13 @@ striping_autotune_record(struct peer *peer, size_t n_bytes)
 {
     if (!peer->striping.autotune.is_settled)
         striping_autotune_measure(peer, n_bytes);
+}
+/* The sockets or the ring of peer have taken n_bytes: count them. */
+static inline void
+peer_count_written(struct peer *peer, size_t n_bytes)
+{
+    peer->send.n_written += n_bytes;
+    striping_autotune_record(peer, n_bytes);
 }
 /* frame, a STRIPED frame of ours, has been cut. */
 void

@@ -149,16 +149,14 @@ packetize_frame(struct peer *peer,
         return false;
     if (packet.is_eager) {
         frame.flags |= FRAME_EAGER;
-        peer->send.credit -= eager_window_frame_cost(out->n_stored);
+        peer_charge_eager_frame(peer, out->n_stored);
     }
     peer_header_write(peer, out, &frame, flow->label->tensor);
 
-    flow->framed += packet.n_bytes;
+    peer_count_framed(peer, flow, out->n_raw, out->n_stored);
     flow->is_first_frame_cut = true;
     if (flow->framed == flow->total)
         send_request_end_packetizing(peer, flow);
-    counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
-    counter_add(&peer->transport->counters.wire_sent, out->n_stored);
     return true;
 }
 

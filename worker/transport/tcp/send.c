@@ -157,8 +157,9 @@ report_payload_bytes_sent(struct peer *peer,
     peer_report_sent(peer, flow, n_bytes);
 }
 
+/* Remove n_bytes that are written from the queued frames. */
 static void
-written(struct peer *peer, size_t n_bytes)
+queue_remove_written(struct peer *peer, size_t n_bytes)
 {
     struct send_half *send = &peer->send;
 
@@ -256,9 +257,8 @@ peer_write(struct peer *peer)
             return n_total > 0;
         }
         n_total += (size_t)n_written;
-        send->n_written += (size_t)n_written;
-        striping_autotune_record(peer, (size_t)n_written);
-        written(peer, (size_t)n_written);
+        peer_count_written(peer, (size_t)n_written);
+        queue_remove_written(peer, (size_t)n_written);
     }
     /* The next write loses a peer that has a failure. */
     if (peer->fd < 0 || peer->failure.why)
