@@ -13,19 +13,20 @@
 enum {
     /* kind, flags, epoch, comm */
     FIELDS_BEFORE_OP = 4,
-    /* msgpack heads of unsigned numbers of 1 to 8 bytes */
+    /* msgpack's head of an unsigned number of one byte; those of 2, 4 and 8
+     * bytes follow */
     HEAD_UINT8 = 0xcc,
-    HEAD_UINT64 = 0xcf,
 };
 
-/* Bytes after the head in the shortest form of a number above one byte. */
-static size_t
-n_bytes_of(uint64_t number)
-{
-    if (number <= UINT16_MAX)
-        return number <= UINT8_MAX ? 1 : 2;
-    return number <= UINT32_MAX ? 4 : 8;
-}
+/* The forms of unsigned numbers, and the largest number whose shortest form it
+ * is. A number of the first form is its own head. */
+static const struct number_form {
+    uint64_t max;
+    size_t n_bytes; /* after the head, if there is one */
+} number_forms[] = {
+    {INT8_MAX, 1},   {UINT8_MAX, 1},  {UINT16_MAX, 2},
+    {UINT32_MAX, 4}, {UINT64_MAX, 8},
+};
 
 static void
 number_write(uint8_t *at, size_t n_bytes, uint64_t number)
@@ -42,15 +43,20 @@ remember(struct frame_header_cache *cache,
 {
     const uint8_t *at = header + PREAMBLE_BYTES;
     const uint8_t *end = header + LIMIT_FRAME_HEADER;
+    size_t form = 0;
 
     cache->op_at = 0;
     for (int i = 0; i <= FIELDS_BEFORE_OP; i++)
         at += value_read(at, (size_t)(end - at)).n_bytes;
-    /* Small numbers have no separate head, and are soon exceeded. */
-    if (*at < HEAD_UINT8 || *at > HEAD_UINT64)
+    while (frame->op > number_forms[form].max)
+        form++;
+    /* A peer may send a longer form, or a signed number. */
+    if (*at != (form == 0 ? frame->op : HEAD_UINT8 + form - 1))
         return;
-    cache->n_op = value_read(at, (size_t)(end - at)).n_bytes - 1;
-    cache->op_at = (size_t)(at - header) + 1;
+    cache->op_at = (size_t)(at - header) + (form > 0);
+    cache->n_op = number_forms[form].n_bytes;
+    cache->op_min = form == 0 ? 0 : number_forms[form - 1].max + 1;
+    cache->op_max = number_forms[form].max;
     cache->frame = *frame;
     memcpy(cache->bytes, header, LIMIT_FRAME_HEADER);
 }
@@ -67,6 +73,13 @@ frame_is_like(const struct frame_header_cache *cache, const struct frame *frame)
     return difference == 0;
 }
 
+/* Returns whether the cached header has a number of the same form. */
+static bool
+is_of_cached_form(const struct frame_header_cache *cache, uint64_t op)
+{
+    return cache->op_at > 0 && op >= cache->op_min && op <= cache->op_max;
+}
+
 void
 frame_header_cache_encode(struct frame_header_cache *cache,
                           const struct frame *frame,
@@ -75,7 +88,7 @@ frame_header_cache_encode(struct frame_header_cache *cache,
     const uint64_t op = frame->op;
 
     /* With its number replaced, only other fields can differ. */
-    if (cache->op_at > 0 && op > INT8_MAX && n_bytes_of(op) == cache->n_op) {
+    if (is_of_cached_form(cache, op)) {
         cache->frame.op = op;
         if (frame_is_like(cache, frame)) {
             memcpy(out, cache->bytes, LIMIT_FRAME_HEADER);
@@ -87,13 +100,14 @@ frame_header_cache_encode(struct frame_header_cache *cache,
     remember(cache, frame, out);
 }
 
+/* Compare all but the number. */
 static bool
 header_is_like(const struct frame_header_cache *cache,
                const uint8_t in[LIMIT_FRAME_HEADER])
 {
     const size_t after = cache->op_at + cache->n_op;
 
-    return cache->op_at > 0 && memcmp(in, cache->bytes, cache->op_at) == 0 &&
+    return memcmp(in, cache->bytes, cache->op_at) == 0 &&
            memcmp(in + after, cache->bytes + after,
                   LIMIT_FRAME_HEADER - after) == 0;
 }
@@ -103,9 +117,11 @@ frame_header_cache_decode(struct frame_header_cache *cache,
                           const uint8_t in[LIMIT_FRAME_HEADER],
                           struct frame *out_frame)
 {
-    if (header_is_like(cache, in)) {
+    const uint64_t op = value_number(in + cache->op_at, cache->n_op);
+
+    if (is_of_cached_form(cache, op) && header_is_like(cache, in)) {
         *out_frame = cache->frame;
-        out_frame->op = value_number(in + cache->op_at, cache->n_op);
+        out_frame->op = op;
         return HOOP_OK;
     }
     const enum hoop_status status = frame_decode(in, out_frame);

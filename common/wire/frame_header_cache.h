@@ -19,8 +19,10 @@
 #include "wire/frame.h"
 
 struct frame_header_cache {
-    size_t op_at; /* position of the number's bytes; 0: nothing is cached */
-    size_t n_op;  /* number of those bytes */
+    size_t op_at;    /* position of the number's bytes; 0: nothing is cached */
+    size_t n_op;     /* number of those bytes */
+    uint64_t op_min; /* the numbers that are encoded in so many bytes */
+    uint64_t op_max;
     struct frame frame;
     uint8_t bytes[LIMIT_FRAME_HEADER];
 };
