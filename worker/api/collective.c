@@ -203,7 +203,7 @@ buffers_check(const struct collective *collective,
     return HOOP_OK;
 }
 
-/* Public calls that only forward: names, sizes, the last error, interrupts. */
+/* Public calls that only forward: names, sizes, interrupts. */
 
 size_t
 hoop_dtype_size(enum hoop_dtype dtype)

@@ -61,8 +61,9 @@ enum call_attribute {
     CALL_HAS_NO_PARAMETERS = 4, /* not even a dtype and a count */
     CALL_HAS_ROOT_ONLY = 8,
     CALL_HAS_NO_COMMON_COUNT = 16, /* no count that all ranks agree on */
-    CALL_NEEDS_ALL_RANKS =
-        32, /* no rank finishes it before all have called it */
+    /* No rank finishes it before all have called it. */
+    CALL_NEEDS_ALL_RANKS = 32,
+    CALL_IS_SEND = 64, /* of a message */
 };
 
 struct call_row {

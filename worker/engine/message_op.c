@@ -26,15 +26,6 @@
 #include "tensor/operand.h"
 #include "tensor/result.h"
 
-bool
-message_is_receive(const struct engine_message *message)
-{
-    static const uint32_t sends =
-        1U << CALL_SEND | 1U << CALL_SEND_TENSOR | 1U << CALL_SEND_OBJECT;
-
-    return !(sends & 1U << message->call.name);
-}
-
 struct flow_label
 message_flow_label(const struct comm_context *context,
                    const struct engine_message *message)

@@ -12,8 +12,11 @@
 
 #include "engine/op.h"
 
-bool
-message_is_receive(const struct engine_message *message);
+static inline bool
+message_is_receive(const struct engine_message *message)
+{
+    return !(call_row(message->call.name)->parts & CALL_IS_SEND);
+}
 
 /* Returns the label that the message's frames carry. */
 struct flow_label
