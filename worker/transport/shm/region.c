@@ -6,17 +6,6 @@
 
 #include "transport/sequence.h"
 
-/* This is a hint. Baseline x86-64 does not name the instruction, but all
- * processors accept it. */
-#ifdef __x86_64__
-__attribute__((target("prfchw")))
-#endif
-static void
-prefetch_to_write(const void *line)
-{
-    __builtin_prefetch(line, 1);
-}
-
 static unsigned
 sequence_to_line_index(uint64_t sequence)
 {
@@ -197,6 +186,11 @@ shm_region_publish(struct shm_region *shm_region,
         cells_claim(shm_region, header->sequence, n_bytes);
 }
 
+/* The prefetch to write is a hint. Baseline x86-64 does not name the
+ * instruction, but all processors accept it. */
+#ifdef __x86_64__
+__attribute__((target("prfchw")))
+#endif
 void
 shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence)
 {
@@ -208,7 +202,7 @@ shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence)
                           memory_order_release);
     /* The next operation begins in that line, which all others have read long
      * ago. */
-    prefetch_to_write(&rank_control->lines[sequence_to_line_index(next)]);
+    __builtin_prefetch(&rank_control->lines[sequence_to_line_index(next)], 1);
 }
 
 void
