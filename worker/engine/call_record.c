@@ -184,8 +184,6 @@ op_record_end(struct op *op, uint8_t path)
 
     if (op_is_shm(op))
         end.path |= RECORDER_PATH_REGION;
-    if (op_is_message(op) && step_flow_peer(flow) != FLOW_ANY_PEER)
-        end.path |= path_to_rank(op->engine, step_flow_peer(flow));
     if (end.status != HOOP_OK)
         end.waited_for = op->failure.details.waited_for;
     else if (op_is_message(op) && flow->is_receive)

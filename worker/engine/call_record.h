@@ -72,10 +72,28 @@ message_record_failed(const struct engine *engine,
                       struct recorder_slot *slot,
                       enum hoop_status status);
 
+/* Which way bytes to or from a world rank take. */
+static inline uint8_t
+path_to_rank(const struct engine *engine, uint32_t world_rank)
+{
+    return transport_has_ring(engine->transport, world_rank)
+               ? RECORDER_PATH_RING
+               : RECORDER_PATH_SOCKET;
+}
+
+/* Bytes of op have been moved to or from a world rank. */
+static inline void
+op_record_moved(struct op *op, uint32_t world_rank)
+{
+    if (op->run.record)
+        op->run.recorded_path |= path_to_rank(op->engine, world_rank);
+}
+
 /* Bytes of op have arrived from a world rank. */
 static inline void
 op_record_arrived(struct op *op, uint32_t world_rank)
 {
+    op_record_moved(op, world_rank);
     recorder_arrived(op->engine->recorder, op->run.record, world_rank);
 }
 
@@ -85,22 +103,6 @@ op_record_waits(struct op *op, uint32_t rank)
 {
     recorder_waits(op->engine->recorder, op->run.record,
                    op->run.context->ranks[rank]);
-}
-
-/* Which way the bytes of a message or a step to or from a world rank take. */
-static inline uint8_t
-path_to_rank(const struct engine *engine, uint32_t world_rank)
-{
-    return engine->has_ring[world_rank] ? RECORDER_PATH_RING
-                                        : RECORDER_PATH_SOCKET;
-}
-
-/* A block has been moved to or from a world rank without an operation. */
-static inline void
-op_record_moved_inline(struct op *op, uint32_t world_rank)
-{
-    if (op->run.record)
-        op->run.recorded_path |= path_to_rank(op->engine, world_rank);
 }
 
 /* op has waited for a while, and still does. */

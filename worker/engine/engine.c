@@ -50,10 +50,9 @@ engine_init_resources(struct engine *engine)
         calloc(engine->roster->size, sizeof(*engine->liveness.ranks));
     engine->liveness.heartbeats =
         calloc(engine->roster->size, sizeof(*engine->liveness.heartbeats));
-    engine->has_ring = calloc(engine->roster->size, sizeof(*engine->has_ring));
     engine->inbox.notices =
         calloc(engine->roster->size, sizeof(*engine->inbox.notices));
-    if (!engine->liveness.ranks || !engine->wakeup_fds || !engine->has_ring ||
+    if (!engine->liveness.ranks || !engine->wakeup_fds ||
         !engine->liveness.heartbeats || !engine->inbox.notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
@@ -139,7 +138,6 @@ engine_destroy(struct engine *engine)
          engine->liveness.heartbeats && i < engine->roster->size; i++)
         path_probe_end(&engine->liveness.heartbeats[i].probe);
     free(engine->wakeup_fds);
-    free(engine->has_ring);
     for (uint32_t i = 0; engine->liveness.ranks && i < engine->roster->size;
          i++)
         free(engine->liveness.ranks[i].failed);

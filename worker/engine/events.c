@@ -31,6 +31,7 @@ on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
     /* An inline message has no flow. */
     if (!flow)
         return;
+    op_record_moved(flow->op, out->key.peer);
     if (!op_is_message(flow->op))
         executor_on_sent(flow, n_bytes);
     else if (send_request_is_done(out))

@@ -126,7 +126,6 @@ post_send(struct op *op, struct step_flow *flow)
         .ready = send_ready_bytes(op, tracked_step),
         .owner = flow,
     };
-    op->run.recorded_path |= path_to_rank(op->engine, flow->out.key.peer);
     transport_send(op->engine->transport, &flow->out);
 }
 
@@ -147,7 +146,6 @@ post_receive(struct op *op, struct step_flow *flow)
         .allowed = tracker_step_limit_bytes(&op->cache.tracker, tracked_step),
         .owner = flow,
     };
-    op->run.recorded_path |= path_to_rank(op->engine, flow->in.key.peer);
     transport_receive(op->engine->transport, &flow->in);
 }
 
@@ -568,7 +566,7 @@ send_inline(struct op *op, const struct tracked_step *tracked_step)
 
     if (!transport_send_inline(op->engine->transport, &flow))
         return false;
-    op_record_moved_inline(op, flow.key.peer);
+    op_record_moved(op, flow.key.peer);
     return true;
 }
 
@@ -588,10 +586,8 @@ receive_inline(struct op *op, const struct tracked_step *tracked_step)
     const enum transport_inline_result result =
         transport_receive_inline(op->engine->transport, &flow);
 
-    if (result == TRANSPORT_INLINE_DONE && op->run.record) {
-        op_record_moved_inline(op, flow.key.peer);
+    if (result == TRANSPORT_INLINE_DONE && op->run.record)
         op_record_arrived(op, flow.key.peer);
-    }
     if (result == TRANSPORT_INLINE_DONE && !is_store)
         combine_arrived(op, tracked_step, arrived, tracked_step->total);
     return result;

@@ -195,7 +195,7 @@ struct op_run {
     /* The progress owner's: */
     enum op_state state;
     bool is_dirty;              /* progress was made */
-    uint8_t recorded_path;      /* enum recorder_path of its flows */
+    uint8_t recorded_path;      /* enum recorder_path of what has moved */
     TAILQ_ENTRY(op) dirty_link; /* while is_dirty */
     /* In the context's shared-memory run queue. */
     bool is_shm_queued;

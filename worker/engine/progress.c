@@ -207,7 +207,6 @@ command_execute(struct engine *engine, const struct command *command)
 {
     switch (command->kind) {
     case COMMAND_ADD_TCP_CONNECTION:
-        engine->has_ring[command->rank] = command->segment != NULL;
         transport_add_shm_connection(engine->transport, command->rank,
                                      command->fd, command->segment);
         return;

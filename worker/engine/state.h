@@ -321,7 +321,6 @@ struct engine {
     const struct roster *roster;
     const struct config *config;
     struct transport *transport;
-    bool *has_ring; /* [world rank]: its connection is a ring; the owner's */
     struct recorder *recorder; /* NULL: none */
     struct faults *faults;     /* NULL: none */
     bool is_forked_child;      /* nothing else may be touched then */

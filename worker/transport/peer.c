@@ -233,3 +233,9 @@ transport_is_connected(const struct transport *transport, uint32_t rank)
 {
     return peer_is_connected(&transport->peers[rank]);
 }
+
+bool
+transport_has_ring(const struct transport *transport, uint32_t rank)
+{
+    return transport->peers[rank].segment != NULL;
+}

@@ -216,6 +216,10 @@ bool
 transport_is_disconnected(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
+/* Returns whether the frames to and from peer go through memory that both
+ * share, and not through a socket. */
+bool
+transport_has_ring(const struct transport *transport, uint32_t peer);
 /* How long nothing has come from peer; for a lost peer, how long nothing had
  * come when it was lost. With several streams, only the first is asked.
  * TRANSPORT_SILENCE_UNKNOWN if nobody knows. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engine/context.h"
 #include "engine/op.h"
+#include "engine/progress.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
 
@@ -599,6 +600,33 @@ call_whose_receives_need_an_operation_sends_nothing_before(void **state)
     }
 }
 
+/* The ranks are connected only when the calls have begun. */
+static void
+first_call_is_recorded_with_the_path_of_its_bytes(void **state)
+{
+    struct side *sides = engine_pair.sides;
+    int32_t values[2] = {1, 2};
+    struct op *ops[2] = {NULL, NULL};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_ok(recorder_create(
+            &(struct recorder_options){
+                .folder = "", .job = "job", .host = "host", .size = 2},
+            &sides[i].engine->recorder));
+        assert_ok(sum_start(sides[i].comms[0].context, &values[i], 1, &ops[i]));
+    }
+    engine_pair_connect(&engine_pair);
+    while (!engine_is_op_done(ops[0]) || !engine_is_op_done(ops[1])) {
+        progress_poll(sides[0].engine, 0);
+        progress_poll(sides[1].engine, 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(ops[i]->run.recorded_path, RECORDER_PATH_RING);
+        assert_ok(engine_wait(ops[i], patience()));
+        assert_int_equal(values[i], 3);
+    }
+}
+
 int
 main(void)
 {
@@ -624,6 +652,8 @@ main(void)
             operation_that_needs_nobody_is_done_when_its_start_returns),
         ENGINE_PAIR_TEST(counts_are_copied_when_an_operation_starts),
         ENGINE_PAIR_TEST(spare_operation_begins_anew),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            first_call_is_recorded_with_the_path_of_its_bytes),
         SIDES_TEST(messages_cross_in_both_directions),
     };
 
