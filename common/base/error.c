@@ -116,8 +116,8 @@ static _Thread_local struct error_record record;
 static const struct hoop_failure nothing_known = {.rank = HOOP_NO_RANK,
                                                   .waited_for = HOOP_NO_RANK};
 
-/* Return the file and its folder: "tcp/send.c" of
- * "../worker/transport/tcp/send.c". */
+/* Return the file and its folder: "stream/send.c" of
+ * "../worker/transport/stream/send.c". */
 static const char *
 folder_and_file(const char *path)
 {

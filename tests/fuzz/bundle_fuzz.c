@@ -15,7 +15,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 
 enum {
     STREAMS = 3, /* the first, and two beside it; others are not there */

@@ -200,7 +200,7 @@ MUTATIONS = [
      'if (status != HOOP_OK)\n        return error_pass(status);\n'
      '    *out_comm = part->comm;\n',
      'a lock stays taken after an error'),
-    ('worker/transport/tcp/payload.c',
+    ('worker/transport/stream/payload.c',
      'memcpy(out->owned, bytes, out->n_stored);\n'
      '    out->payload = out->owned;',
      'memcpy(out->owned, bytes, out->n_stored);',

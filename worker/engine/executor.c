@@ -19,7 +19,7 @@
 #include "engine/op.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 
 /* A ready part of a message is sent at once, unless the whole message is at
  * most this large: a further frame costs more than the delay of the whole.

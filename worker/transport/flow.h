@@ -87,7 +87,7 @@ struct flow_label {
     bool needs_receiver_confirmation;
 };
 
-struct encoded_payload; /* transport/tcp/payload.h */
+struct encoded_payload; /* transport/stream/payload.h */
 TAILQ_HEAD(encoded_payload_list, encoded_payload);
 
 struct send_request {

@@ -9,7 +9,7 @@
 #include "dtype/dtype.h"
 #include "tensor/layout.h"
 #include "transport/flow.h"
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 #include "transport/unexpected_queue.h"
 
 static bool

@@ -28,7 +28,7 @@
 #include "transport/flow.h"
 #include "transport/half_connection.h"
 #include "transport/shm/segment.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 #include "transport/transport.h"
 #include "transport/unexpected_queue.h"
 #include "wire/frame_header_cache.h"
@@ -195,7 +195,7 @@ receive_padding(const struct receive_half *receive)
     return frame_padded(receive->frame.stored) - receive->frame.stored;
 }
 
-/* Several connections to the peer (tcp/striping.c). */
+/* Several connections to the peer (stream/striping.c). */
 struct striping {
     struct stream_group *group; /* NULL: there is only the first connection */
     unsigned n_wanted;          /* 0: only the first is wanted */
@@ -404,7 +404,7 @@ peer_defer_failure(struct peer *peer,
 uint64_t
 peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued);
 
-/* tcp/header.c */
+/* stream/header.c */
 
 /* Write the header of frame into out, whose payload is already set. tensor is
  * NULL if frame is not of a tensor. */
@@ -435,7 +435,7 @@ peer_check_payload_checksum(const struct peer *peer);
 enum hoop_status
 peer_raise_corruption(const struct peer *peer, const char *what);
 
-/* tcp/payload.c; more in transport/tcp/payload.h */
+/* stream/payload.c; more in transport/stream/payload.h */
 
 /* Returns room of n_bytes that out owns, for a payload; NULL if there is no
  * memory. */
@@ -576,7 +576,7 @@ peer_on_send_broken(struct peer *peer);
 
 /* match.c, see transport/match.h */
 
-/* tcp/striping.c */
+/* stream/striping.c */
 
 /* The first connection to peer has been made. */
 void
@@ -669,14 +669,14 @@ peer_inject_fault(struct peer *peer,
                   struct outbound_frame *out,
                   struct send_request *flow);
 
-/* tcp/packetize.c */
+/* stream/packetize.c */
 
 /* Cut one more frame, to be written behind the others. Returns false if there
  * is none to cut or no room for it. */
 bool
 peer_packetize(struct peer *peer);
 
-/* tcp/send.c */
+/* stream/send.c */
 
 /* Cut and write frames until the socket or ring is full, nothing is left, or
  * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
@@ -699,7 +699,7 @@ peer_lose_no_memory(struct peer *peer, const char *why);
 void
 peer_lose_unwatched(struct peer *peer);
 
-/* tcp/receive.c */
+/* stream/receive.c */
 
 /* Take the header in peer->receive.ahead and decide where its payload goes.
  * Returns false if this lost or closed the peer. */

@@ -10,7 +10,7 @@
 
 #include "transport/flow.h"
 #include "transport/peer.h"
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 
 enum {
     GRANT_COST_DIVISOR = 16,

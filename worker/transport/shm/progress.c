@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "fault/fault.h"
 #include "transport/peer.h"
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 
 enum {
     /* More wake-ups than can be waiting, since each follows a flag. */

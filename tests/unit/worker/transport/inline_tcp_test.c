@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "tcp_fixture.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 
 enum {
     SMALL = 24,

@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/packetize_test.c - transport/tcp/packetize.c and
+/* tests/unit/worker/transport/stream/packetize_test.c - stream/packetize.c and
  * flow.h: what goes unasked; all else about cutting is in send_test.c */
 
 #include "base/cleanup.h"

@@ -1,5 +1,6 @@
 /*
- * transport/tcp/stream_group.h - one stream of bytes over several connections
+ * transport/stream/stream_group.h - one stream of bytes over several
+ * connections
  *
  * Bytes go in chunks to whichever connection has room. Marks on the first
  * connection say which of the others has the next bytes, and how many; a few

@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/receive_hostile_test.c - a bad peer */
+/* tests/unit/worker/transport/stream/receive_hostile_test.c - a bad peer */
 
 #include <malloc.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * transport/tcp/send.c - frames into the socket
+ * transport/stream/send.c - frames into the socket or ring
  *
  * One call sends the headers and payloads of several frames
- * (transport/tcp/packetize.c cuts them), straight from the user's buffer. A
+ * (transport/stream/packetize.c cuts them), straight from the user's buffer. A
  * small amount is sent from a copy.
  */
 

@@ -1,11 +1,12 @@
 /*
- * transport/tcp/payload.c - the payload of a frame, as it comes and as it goes
+ * transport/stream/payload.c - the payload of a frame, as it comes and as it
+ * goes
  *
  * Bytes are read directly to where they go. Bytes that are to be combined are
  * used where they were read to, if whole elements are there.
  */
 
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * transport/tcp/packetize.c - cutting flows into frames
+ * transport/stream/packetize.c - cutting flows into frames
  *
  * Frames are cut only when the socket has room, because what is merely queued
  * can still be cancelled. Control frames go first, then what the receiver has
@@ -12,7 +12,7 @@
 #include "fault/fault.h"
 #include "transport/flow.h"
 #include "transport/peer.h"
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 
 static bool
 packetize_control(struct peer *peer, struct outbound_frame *out)

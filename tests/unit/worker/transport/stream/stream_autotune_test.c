@@ -1,11 +1,11 @@
-/* tests/unit/worker/transport/tcp/stream_autotune_test.c - transport/tcp/stream_group.c */
+/* tests/unit/worker/transport/stream/stream_autotune_test.c - stream_group.c */
 
 #include <string.h>
 
 #include "base/limits.h"
 #include "check.h"
-#include "transport/tcp/payload.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/payload.h"
+#include "transport/stream/stream_group.h"
 
 static uint64_t now_ns;
 

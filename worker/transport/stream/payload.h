@@ -1,5 +1,6 @@
 /*
- * transport/tcp/payload.h - the payload of a frame, as it comes and as it goes
+ * transport/stream/payload.h - the payload of a frame, as it comes and as it
+ * goes
  *
  * The peer_payload functions concern the frame that is being read. Private to
  * transport/. Thread: the progress owner.

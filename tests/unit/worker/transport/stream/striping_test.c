@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/striping_test.c - transport/tcp/striping.c */
+/* tests/unit/worker/transport/stream/striping_test.c - stream/striping.c */
 
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "segments.h"
 #include "transport/peer.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 #include "unit/worker/transport/transport_pair.h"
 #include "wire/frame.h"
 

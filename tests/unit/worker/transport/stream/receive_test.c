@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/receive_test.c - transport/tcp/receive.c */
+/* tests/unit/worker/transport/stream/receive_test.c - stream/receive.c */
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /*
- * transport/tcp/striping.c - a peer's frames over several connections
+ * transport/stream/striping.c - a peer's frames over several connections
  *
  * Both sides begin with one connection. The lower rank decides how many there
  * will be. It asks for the connections (transport/connect/connector.h), and
  * once all are here it sends a STRIPED frame, the last frame of its direction
  * that does not go through the stream group. The other side answers with its
  * own STRIPED frame. If HOOP_STREAMS leaves the number open,
- * transport/tcp/stream_group.h decides it.
+ * transport/stream/stream_group.h decides it.
  */
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "fault/fault.h"
 #include "net/socket.h"
 #include "transport/peer.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 
 static struct poller_interest
 peer_stream_poll_interest(const struct peer *peer, unsigned stream)

@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/send_test.c - transport/tcp/send.c */
+/* tests/unit/worker/transport/stream/send_test.c - transport/stream/send.c */
 
 #include <stdlib.h>
 #include <string.h>

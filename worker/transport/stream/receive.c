@@ -1,5 +1,5 @@
 /*
- * transport/tcp/receive.c - from the socket to frames to flows
+ * transport/stream/receive.c - from what has come to frames to flows
  *
  * One read takes the rest of a payload and the next header. Bytes of an open
  * receive request go straight to its place, or into a piece that fits the
@@ -18,7 +18,7 @@
 #include "transport/flow.h"
 #include "transport/match.h"
 #include "transport/peer.h"
-#include "transport/tcp/payload.h"
+#include "transport/stream/payload.h"
 #include "transport/unexpected_queue.h"
 
 enum {

@@ -1,12 +1,13 @@
 /*
- * transport/tcp/stream_group.c - one stream of bytes over several connections
+ * transport/stream/stream_group.c - one stream of bytes over several
+ * connections
  *
  * A mark is written after the bytes that it describes, because only then it is
  * known how many the kernel took. There can be no deadlock: the bytes of the
  * earliest unread mark are the first unread bytes of their connection.
  */
 
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 
 #include <errno.h>
 #include <poll.h>

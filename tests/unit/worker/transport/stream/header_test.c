@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/header_test.c - transport/tcp/header.c */
+/* tests/unit/worker/transport/stream/header_test.c - stream/header.c */
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * transport/tcp/header.c - the header of a frame and the checksums
+ * transport/stream/header.c - the header of a frame and the checksums
  *
  * With HOOP_CHECKSUM, the upper half of a checksum is of the payload as it is
  * stored, the lower half of the header with that upper half in it. A header is

@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/tcp/stream_group_test.c - transport/tcp/stream_group.c */
+/* tests/unit/worker/transport/stream/stream_group_test.c - stream_group.c */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "segments.h"
-#include "transport/tcp/stream_group.h"
+#include "transport/stream/stream_group.h"
 #include "unit/worker/transport/test_transport.h"
 
 enum {
