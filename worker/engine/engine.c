@@ -217,20 +217,20 @@ raise_first_lost_rank(const struct engine *engine)
 static enum hoop_status
 connect_status(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const uint32_t self = engine->roster->rank;
 
-    if (transport_is_connected(engine->transport, rank) || lost->has_left)
+    if (transport_is_connected(engine->transport, rank) || liveness->has_left)
         return HOOP_OK;
     /* The other ranks no longer connect to a rank that they have given up. */
     if (engine->liveness.ranks[self].is_lost)
         return raise_rank_lost(engine, self);
-    if (lost->is_lost)
+    if (liveness->is_lost)
         return raise_rank_lost(engine, rank);
     if (engine->liveness.n_lost > 0)
         return raise_first_lost_rank(engine);
-    return lost->shortage_status == HOOP_OK ? HOOP_E_PENDING
-                                            : shortage_raise(engine, rank);
+    return liveness->shortage_status == HOOP_OK ? HOOP_E_PENDING
+                                                : shortage_raise(engine, rank);
 }
 
 /* Ask for the connection. A shortage that was reported before, read or not,

@@ -38,16 +38,16 @@ shortage_describe(const struct engine *engine,
                   uint32_t rank,
                   char text[LIMIT_ERROR_TEXT])
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const uint32_t self = engine->roster->rank;
     char of[ROSTER_NAME_MAX];
     char other[ROSTER_NAME_MAX];
 
-    roster_format_name(engine->roster, lost->shortage_rank, of);
+    roster_format_name(engine->roster, liveness->shortage_rank, of);
     roster_format_name(engine->roster,
-                       lost->shortage_rank == self ? rank : self, other);
+                       liveness->shortage_rank == self ? rank : self, other);
     snprintf(text, LIMIT_ERROR_TEXT, "%s cannot connect to %s: %s", of, other,
-             lost->why);
+             liveness->why);
 }
 
 enum hoop_status
@@ -102,16 +102,16 @@ send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
 void
 shortage_apply(struct engine *engine, const struct notice *notice)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[notice->rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[notice->rank];
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
-    if (rank_is_gone(lost) ||
+    if (rank_is_gone(liveness) ||
         !transport_give_up_connecting(engine->transport, notice->rank))
         return;
-    lost->shortage_status = notice->status;
-    lost->shortage_rank = notice->of;
-    memcpy(lost->why, notice->why, sizeof(lost->why));
+    liveness->shortage_status = notice->status;
+    liveness->shortage_rank = notice->of;
+    memcpy(liveness->why, notice->why, sizeof(liveness->why));
     shortage_describe(engine, notice->rank, text);
     log_warning("engine", "%s", text);
     const struct failure_notice failure_notice =

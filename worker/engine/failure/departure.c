@@ -290,11 +290,11 @@ fail_ops_waiting_for_departed(struct engine *engine)
 void
 engine_mark_left(struct engine *engine, uint32_t rank)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
 
-    if (engine->is_leaving || rank_is_gone(lost))
+    if (engine->is_leaving || rank_is_gone(liveness))
         return;
-    lost->has_left = true;
+    liveness->has_left = true;
     engine->liveness.n_left++;
     fail_ops_waiting_for_departed(engine);
 }

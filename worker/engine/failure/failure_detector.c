@@ -72,10 +72,10 @@ fail_ops_needing(struct engine *engine,
 }
 
 static void
-clear_suspicion(struct engine *engine, struct rank_liveness *lost)
+clear_suspicion(struct engine *engine, struct rank_liveness *liveness)
 {
-    engine->liveness.n_suspects -= lost->is_suspect;
-    lost->is_suspect = false;
+    engine->liveness.n_suspects -= liveness->is_suspect;
+    liveness->is_suspect = false;
 }
 
 /* Returns whether rank may be marked as lost: it is not yet, and it has not
@@ -84,9 +84,9 @@ clear_suspicion(struct engine *engine, struct rank_liveness *lost)
 static bool
 can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
 
-    if (rank_is_gone(lost) || engine->is_leaving ||
+    if (rank_is_gone(liveness) || engine->is_leaving ||
         engine->liveness.ranks[engine->roster->rank].is_lost)
         return false;
     /* First advance operations: what rank sent or posted before may be all that
@@ -94,7 +94,7 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
     shm_queue_mark_ready(engine);
     progress_advance_ops(engine);
     if (!shm_departure_exists(engine, rank))
-        return !rank_is_gone(lost);
+        return !rank_is_gone(liveness);
     shm_departure_apply(engine, rank);
     engine_mark_left(engine, rank);
     return false;
@@ -108,26 +108,26 @@ rank_note_loss(struct engine *engine,
                enum evidence evidence,
                const char *why)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const bool is_new = can_rank_be_marked_lost(engine, rank);
 
-    clear_suspicion(engine, lost);
+    clear_suspicion(engine, liveness);
     if (!is_new)
         return false;
-    lost->is_lost = true;
-    lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
+    liveness->is_lost = true;
+    liveness->has_given_up = evidence == EVIDENCE_GIVEN_UP;
     engine->liveness.n_lost++;
-    if (rank == engine->roster->rank && !lost->has_given_up)
-        expulsion_add_time(why, lost->why);
+    if (rank == engine->roster->rank && !liveness->has_given_up)
+        expulsion_add_time(why, liveness->why);
     else
-        reason_write_truncated(why, "", lost->why);
+        reason_write_truncated(why, "", liveness->why);
     if (rank == engine->roster->rank)
         atomic_store(&engine->liveness.is_expelled, true);
     const struct frame failure_notice = lost_rank_frame(engine, rank);
     /* Tell all ranks before operations end, so that peers learn which rank is
      * lost. The lost rank is told, too, since it may live. */
     transport_broadcast_control(engine->transport, engine->roster->rank,
-                                &failure_notice, lost->why);
+                                &failure_notice, liveness->why);
     return true;
 }
 
@@ -135,13 +135,14 @@ rank_note_loss(struct engine *engine,
 static void
 rank_end_ops(struct engine *engine, uint32_t rank, enum evidence evidence)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const struct failure_notice failed = lost_rank_failure(engine, rank);
     log_warning("engine", "%s", failed.why);
     fail_ops_needing(engine, rank, &failed);
     member_watch_on_loss(engine, rank);
-    transport_mark_unreachable(engine->transport, rank, lost->why);
-    engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
+    transport_mark_unreachable(engine->transport, rank, liveness->why);
+    engine->options.on_lost(engine->options.owner, rank, evidence,
+                            liveness->why);
 }
 
 void
@@ -290,7 +291,7 @@ report_and_mark_lost(struct engine *engine,
                      uint32_t rank,
                      enum evidence evidence)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     char name[ROSTER_NAME_MAX];
     char silence[SILENCE_TEXT_MAX];
     char tail[REASON_TAIL_TEXT_MAX];
@@ -298,8 +299,8 @@ report_and_mark_lost(struct engine *engine,
     silence_describe(engine, rank, silence);
     snprintf(tail, sizeof(tail), "%s" EVIDENCE_REPORTED_BY "%s", silence,
              roster_format_name(engine->roster, engine->roster->rank, name));
-    reason_write_truncated(lost->why, tail, lost->why);
-    engine_mark_lost(engine, rank, evidence, lost->why);
+    reason_write_truncated(liveness->why, tail, liveness->why);
+    engine_mark_lost(engine, rank, evidence, liveness->why);
 }
 
 /* The lower rank is believed, though it cannot say so itself. */
@@ -335,32 +336,32 @@ suspicion_report_delay_ns(const struct engine *engine,
 static bool
 is_silent_suspect_heard_again(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
 
-    return lost->evidence == EVIDENCE_SILENT &&
+    return liveness->evidence == EVIDENCE_SILENT &&
            transport_is_connected(engine->transport, rank) &&
            transport_read_count(engine->transport, rank) !=
-               lost->peer_activity_count;
+               liveness->peer_activity_count;
 }
 
 /* Report the suspicion to the coordinator, once. */
 static void
 report_suspicion(struct engine *engine, uint32_t rank)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     char silence[SILENCE_TEXT_MAX];
     char why[LOST_REASON_TEXT_MAX];
     const struct engine_suspicion suspicion = {
-        .evidence = lost->evidence,
+        .evidence = liveness->evidence,
         .slack_ms = longest_peer_round_trip_ms(engine),
         .why = why,
     };
 
-    if (lost->is_suspicion_reported || !engine->options.on_suspected)
+    if (liveness->is_suspicion_reported || !engine->options.on_suspected)
         return;
-    lost->is_suspicion_reported = true;
+    liveness->is_suspicion_reported = true;
     silence_describe(engine, rank, silence);
-    reason_write_truncated(lost->why, silence, why);
+    reason_write_truncated(liveness->why, silence, why);
     engine->options.on_suspected(engine->options.owner, rank, &suspicion);
 }
 
@@ -371,17 +372,18 @@ decide_suspicion_by_lower_rank(struct engine *engine,
                                enum engine_process_status process_status,
                                uint64_t now_ns)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const bool is_lower = rank < engine->roster->rank;
     const uint64_t declare_dead_ns =
-        lost->decide_by_rule_ns +
+        liveness->decide_by_rule_ns +
         suspicion_report_delay_ns(engine, rank, process_status);
 
     if (is_lower && now_ns < declare_dead_ns)
         /* Check often: rank may die of what broke the connection. */
-        lost->next_check_ns = now_ns + PROCESS_ALIVE_POLL_NS < declare_dead_ns
-                                  ? now_ns + PROCESS_ALIVE_POLL_NS
-                                  : declare_dead_ns;
+        liveness->next_check_ns =
+            now_ns + PROCESS_ALIVE_POLL_NS < declare_dead_ns
+                ? now_ns + PROCESS_ALIVE_POLL_NS
+                : declare_dead_ns;
     else if (process_status == ENGINE_PROCESS_ALIVE && is_lower &&
              are_only_two_ranks_left(engine))
         mark_self_lost_by_peer_rule(engine, rank);
@@ -391,19 +393,20 @@ decide_suspicion_by_lower_rank(struct engine *engine,
 
 /* The process has ended, but how is not known. */
 static void
-process_end_describe(struct rank_liveness *lost)
+process_end_describe(struct rank_liveness *liveness)
 {
     static const char ended[] = "its process has ended";
     char why[LOST_REASON_TEXT_MAX + 2 * sizeof(ended)];
 
-    if (strncmp(lost->why, ended, sizeof(ended) - 1) == 0)
+    if (strncmp(liveness->why, ended, sizeof(ended) - 1) == 0)
         return;
-    if (lost->evidence == EVIDENCE_SILENT) { /* the end explains the silence */
-        strcpy(lost->why, ended);
+    /* The end explains the silence. */
+    if (liveness->evidence == EVIDENCE_SILENT) {
+        strcpy(liveness->why, ended);
         return;
     }
-    snprintf(why, sizeof(why), "%s (%s", ended, lost->why);
-    reason_write_truncated(why, ")", lost->why);
+    snprintf(why, sizeof(why), "%s (%s", ended, liveness->why);
+    reason_write_truncated(why, ")", liveness->why);
 }
 
 /* Declare rank dead, clear the suspicion, or set when to check again. */
@@ -412,35 +415,35 @@ failure_detector_check_rank(struct engine *engine,
                             uint32_t rank,
                             uint64_t now_ns)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     char how[LIMIT_NAME];
     const enum engine_process_status process_status =
         engine_process_status_of(engine, rank, how);
 
     if (process_status == ENGINE_PROCESS_DYING &&
-        now_ns < lost->suspected_ns + PROCESS_EXIT_STATUS_WAIT_NS) {
-        lost->next_check_ns = now_ns + PROCESS_EXIT_STATUS_POLL_NS;
+        now_ns < liveness->suspected_ns + PROCESS_EXIT_STATUS_WAIT_NS) {
+        liveness->next_check_ns = now_ns + PROCESS_EXIT_STATUS_POLL_NS;
         return;
     }
     if (how[0])
-        snprintf(lost->why, sizeof(lost->why), "%s", how);
+        snprintf(liveness->why, sizeof(liveness->why), "%s", how);
     if (process_status == ENGINE_PROCESS_DYING ||
         process_status == ENGINE_PROCESS_DEAD) {
         if (!how[0])
-            process_end_describe(lost);
+            process_end_describe(liveness);
         report_and_mark_lost(engine, rank, EVIDENCE_ENDED);
         return;
     }
     if (is_silent_suspect_heard_again(engine, rank)) {
-        clear_suspicion(engine, lost);
+        clear_suspicion(engine, liveness);
         return;
     }
     report_suspicion(engine, rank);
-    if (now_ns < lost->decide_by_rule_ns)
-        lost->next_check_ns =
-            now_ns + PROCESS_ALIVE_POLL_NS < lost->decide_by_rule_ns
+    if (now_ns < liveness->decide_by_rule_ns)
+        liveness->next_check_ns =
+            now_ns + PROCESS_ALIVE_POLL_NS < liveness->decide_by_rule_ns
                 ? now_ns + PROCESS_ALIVE_POLL_NS
-                : lost->decide_by_rule_ns;
+                : liveness->decide_by_rule_ns;
     else
         decide_suspicion_by_lower_rank(engine, rank, process_status, now_ns);
 }
@@ -451,7 +454,7 @@ engine_suspect_rank(struct engine *engine,
                     enum evidence evidence,
                     const char *why)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const uint64_t decide_ns =
         engine->options.on_suspected
             ? (EVIDENCE_UNDECIDED_MS + longest_peer_round_trip_ms(engine)) *
@@ -460,32 +463,34 @@ engine_suspect_rank(struct engine *engine,
 
     /* can_rank_be_marked_lost() advances operations, which may suspect rank
      * themselves. */
-    if (lost->is_suspect || !can_rank_be_marked_lost(engine, rank) ||
-        lost->is_suspect)
+    if (liveness->is_suspect || !can_rank_be_marked_lost(engine, rank) ||
+        liveness->is_suspect)
         return;
-    reason_write_truncated(why, "", lost->why);
-    lost->is_suspect = true;
-    lost->is_suspicion_reported = false;
-    lost->evidence = evidence;
-    lost->suspected_ns = clock_now_ns();
-    lost->peer_activity_count = transport_read_count(engine->transport, rank);
-    lost->decide_by_rule_ns = lost->suspected_ns + decide_ns;
+    reason_write_truncated(why, "", liveness->why);
+    liveness->is_suspect = true;
+    liveness->is_suspicion_reported = false;
+    liveness->evidence = evidence;
+    liveness->suspected_ns = clock_now_ns();
+    liveness->peer_activity_count =
+        transport_read_count(engine->transport, rank);
+    liveness->decide_by_rule_ns = liveness->suspected_ns + decide_ns;
     engine->liveness.n_suspects++;
-    failure_detector_check_rank(engine, rank, lost->suspected_ns);
-    if (lost->is_suspect && lost->next_check_ns < engine->progress.deadline_ns)
-        engine->progress.deadline_ns = lost->next_check_ns;
+    failure_detector_check_rank(engine, rank, liveness->suspected_ns);
+    if (liveness->is_suspect &&
+        liveness->next_check_ns < engine->progress.deadline_ns)
+        engine->progress.deadline_ns = liveness->next_check_ns;
 }
 
 void
 failure_detector_decide_now(struct engine *engine, uint32_t rank)
 {
-    struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     const uint64_t now_ns = clock_now_ns();
 
-    if (!lost->is_suspect || now_ns >= lost->decide_by_rule_ns)
+    if (!liveness->is_suspect || now_ns >= liveness->decide_by_rule_ns)
         return;
-    lost->decide_by_rule_ns = lost->suspected_ns;
-    lost->next_check_ns = now_ns;
+    liveness->decide_by_rule_ns = liveness->suspected_ns;
+    liveness->next_check_ns = now_ns;
     engine->progress.deadline_ns = 0;
 }
 
@@ -510,12 +515,12 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
     for (uint32_t rank = 0;
          engine->liveness.n_suspects > 0 && rank < engine->roster->size;
          rank++) {
-        struct rank_liveness *lost = &engine->liveness.ranks[rank];
+        struct rank_liveness *liveness = &engine->liveness.ranks[rank];
 
-        if (lost->is_suspect && lost->next_check_ns <= now_ns)
+        if (liveness->is_suspect && liveness->next_check_ns <= now_ns)
             failure_detector_check_rank(engine, rank, now_ns);
-        if (lost->is_suspect && lost->next_check_ns < next_ns)
-            next_ns = lost->next_check_ns;
+        if (liveness->is_suspect && liveness->next_check_ns < next_ns)
+            next_ns = liveness->next_check_ns;
     }
     return next_ns;
 }

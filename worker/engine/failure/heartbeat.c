@@ -504,18 +504,18 @@ peer_views_alloc(struct engine *engine)
 static uint8_t
 peer_view_of(struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
 
     if (!is_live_peer(engine, rank))
         return VIEW_NONE;
-    if (lost->is_suspect && lost->evidence == EVIDENCE_BROKEN)
+    if (liveness->is_suspect && liveness->evidence == EVIDENCE_BROKEN)
         return VIEW_BROKEN;
     if (!transport_is_connected(engine->transport, rank))
         return VIEW_NONE;
     if (transport_read_count(engine->transport, rank) !=
         engine->liveness.views.peer_activity_count[rank])
         return VIEW_HEARD;
-    return lost->is_suspect || heartbeat_has_timed_out(engine, rank)
+    return liveness->is_suspect || heartbeat_has_timed_out(engine, rank)
                ? VIEW_SILENT
                : VIEW_UNANSWERED;
 }

@@ -102,17 +102,17 @@ lost_rank_describe(const struct engine *engine,
                    uint32_t rank,
                    char text[LIMIT_ERROR_TEXT])
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const struct rank_liveness *liveness = &engine->liveness.ranks[rank];
     char name[ROSTER_NAME_MAX];
 
     if (rank != engine->roster->rank)
         snprintf(text, LIMIT_ERROR_TEXT, "%s %s%s",
                  roster_format_name(engine->roster, rank, name),
-                 lost->has_given_up ? "" : "is lost: ", lost->why);
-    else if (lost->has_given_up)
-        snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, lost->why);
+                 liveness->has_given_up ? "" : "is lost: ", liveness->why);
+    else if (liveness->has_given_up)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, liveness->why);
     else
-        engine_describe_expulsion(lost->why, text);
+        engine_describe_expulsion(liveness->why, text);
     return text;
 }
 
@@ -122,15 +122,15 @@ lost_rank_describe_to_others(const struct engine *engine,
                              char out_text[LIMIT_ERROR_TEXT])
 {
     const uint32_t self = engine->roster->rank;
-    const struct rank_liveness *lost = &engine->liveness.ranks[self];
-    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED_PREFIX;
+    const struct rank_liveness *liveness = &engine->liveness.ranks[self];
+    const char *begin = liveness->has_given_up ? GIVEN_UP : EXPELLED_PREFIX;
     char name[ROSTER_NAME_MAX];
 
-    if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
+    if (!liveness->is_lost || strncmp(text, begin, strlen(begin)) != 0)
         return text;
     snprintf(out_text, LIMIT_ERROR_TEXT, "%s %s%s",
              roster_format_name(engine->roster, self, name),
-             lost->has_given_up ? "" : "is lost: ", lost->why);
+             liveness->has_given_up ? "" : "is lost: ", liveness->why);
     return out_text;
 }
 

@@ -31,10 +31,11 @@ enum {
     FINAL_STATE_OPS_PER_COMM = 8,
 };
 
+/* Send frame, a question or an answer about a call of context. */
 static void
-final_states_send_to_peer(const struct comm_context *context,
-                          uint32_t peer,
-                          struct frame frame)
+state_frame_send(const struct comm_context *context,
+                 uint32_t peer,
+                 struct frame frame)
 {
     frame.kind = FRAME_HEARTBEAT;
     frame.epoch = context->engine->roster->epoch;
@@ -64,7 +65,7 @@ state_query_send(const struct step_flow *flow)
 
     if (step_flow_peer(flow) == FLOW_ANY_PEER)
         return;
-    final_states_send_to_peer(
+    state_frame_send(
         op->run.context, step_flow_peer(flow),
         (struct frame){
             .flags = FRAME_ASKS |
@@ -144,7 +145,7 @@ send_busy_answer(const struct comm_context *context,
         answer.offset =
             context_user_call_number(op->run.context, answer.offset);
     }
-    final_states_send_to_peer(context, peer, answer);
+    state_frame_send(context, peer, answer);
 }
 
 static void
@@ -174,7 +175,7 @@ send_ended_answer(const struct comm_context *context,
                            context->engine, context->failure.notice.why, told)
                      : "it has failed on another rank");
     else
-        final_states_send_to_peer(
+        state_frame_send(
             context, peer,
             ended_op ? ended_op_answer(ended_op)
                      : (struct frame){.flags = FRAME_ENDED, .op = number});
@@ -226,9 +227,9 @@ state_query_receive(struct comm_context *context,
             });
         return;
     }
-    final_states_send_to_peer(context, peer,
-                              op ? running_op_answer(op)
-                                 : (struct frame){.op = frame->op});
+    state_frame_send(context, peer,
+                     op ? running_op_answer(op)
+                        : (struct frame){.op = frame->op});
 }
 
 /* This rank does not have the communicator and will not get it. For example, it
