@@ -499,22 +499,8 @@ collective_to_engine_request(const struct collective *collective,
 }
 
 static enum hoop_status
-collective_start_checked(const struct collective *collective,
-                         hoop_comm_t *comm,
-                         enum engine_start_mode mode,
-                         struct op **out_op)
-{
-    struct engine_collective request =
-        collective_to_engine_request(collective, comm);
-
-    request.mode = mode;
-    return engine_start_collective(comm->context, &request, out_op);
-}
-
-static enum hoop_status
 collective_check_and_start(const struct collective *collective,
                            hoop_comm_t *comm,
-                           enum engine_start_mode mode,
                            struct op **out_op)
 {
     struct chain chain = collective->chain;
@@ -523,8 +509,12 @@ collective_check_and_start(const struct collective *collective,
 
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
-    if (status == HOOP_OK && is_member)
-        return collective_start_checked(collective, comm, mode, out_op);
+    if (status == HOOP_OK && is_member) {
+        const struct engine_collective request =
+            collective_to_engine_request(collective, comm);
+
+        return engine_start_collective(comm->context, &request, out_op);
+    }
     op_chain_deinit(&chain);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -549,7 +539,7 @@ collective_start(const struct collective *collective,
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     }
     const enum hoop_status status =
-        collective_check_and_start(collective, comm, ENGINE_START, &op);
+        collective_check_and_start(collective, comm, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = (hoop_op_t *)op;

@@ -132,7 +132,10 @@ struct comm_context {
     struct op_list shm_ops; /* shared-memory run queue: begun, run in order */
     /* While shm_ops is not empty. */
     TAILQ_ENTRY(comm_context) shm_contexts_link;
-    /* Of the inline path; NULL: there was no memory. */
+    /* Of the inline path; NULL: there was no memory. It is a whole operation,
+     * because what does the steps of operations does its steps, too. There is
+     * one, for a call that is repeated: calls that alternate are operations,
+     * whose plans the pool keeps (op_pool.c). */
     struct op *cached_op;
     /* The cached operation's last call had no counts. */
     bool is_cached_op_without_counts;
