@@ -25,8 +25,8 @@ op_record_called(struct op *op);
 /* What op_record_inline() does if there is a recorder. */
 void
 op_record_collective(struct op *op, const struct engine_collective *collective);
-/* Record a collective that its caller makes inline with op, which has its number
- * and is not prepared yet. The caller holds the lock. */
+/* Record a collective that its caller makes inline with op, which has its
+ * number and is not prepared yet. The caller holds the lock. */
 static inline void
 op_record_inline(struct op *op, const struct engine_collective *collective)
 {

@@ -486,8 +486,8 @@ struct engine_message {
     /* The waiter writes the received tensor here if the receive has ended well.
      * NULL: nowhere. */
     struct hoop_tensor *out;
-    struct engine_object_out
-        object;    /* used for CALL_RECV_OBJECT instead of out */
+    /* Used for CALL_RECV_OBJECT instead of out. */
+    struct engine_object_out object;
     bool is_owned; /* bytes pass to out, or are freed on failure */
     /* This receive of a tensor takes nothing: it and the send end with
      * HOOP_E_MISMATCH, and bytes is the sender's error text. Its dtype is

@@ -34,12 +34,12 @@ struct step_flow {
     struct tracked_step *tracked_step;
     bool is_receive;
     bool has_peer_called; /* the peer has said that it made this call */
-    bool
-        is_peer_in_other_call; /* the peer has said that it is in another call */
-    uint64_t
-        n_done_bytes_at_last_check; /* bytes done when the flow was last checked */
-    struct frame
-        current_peer_call; /* the peer's current call; .op is its number */
+    /* The peer has said that it is in another call. */
+    bool is_peer_in_other_call;
+    /* Bytes done when the flow was last checked. */
+    uint64_t n_done_bytes_at_last_check;
+    /* The peer's current call; .op is its number. */
+    struct frame current_peer_call;
     struct send_request out;
     struct recv_request in;
 };
@@ -201,8 +201,8 @@ struct op_run {
     bool is_shm_queued;
     TAILQ_ENTRY(op) shm_queue_link; /* while is_shm_queued */
     struct step_flow_list step_flows;
-    struct shm_execution
-        rounds; /* used instead of the tracker if op_is_shm() */
+    /* Used instead of the tracker if op_is_shm(). */
+    struct shm_execution rounds;
     /* Of the inline path: how many steps of cache.inline_plan are done. */
     unsigned n_inline_steps;
     /* Steps of the plan that the inline path had done before it handed over to

@@ -1,5 +1,5 @@
 /*
- * engine/pending_polls.h - whether a collective polls all sockets before it ends
+ * engine/pending_polls.h - when a collective polls all sockets before it ends
  *
  * A rank that only sends to this one is heard in no other way: if it called
  * something else, its frames must be found while this rank still has a call
@@ -9,9 +9,9 @@
  *
  * A collective that needs all ranks, after others like it, polls nothing more:
  * no rank would have finished those if another had called something else. One
- * with a root, which waits for few, leaves the polls to the next without a root.
- * Collectives through shared memory, which read no sockets otherwise, poll only
- * after a call of another kind, so their polls are counted apart.
+ * with a root, which waits for few, leaves the polls to the next without a
+ * root. Collectives through shared memory, which read no sockets otherwise,
+ * poll only after a call of another kind, so their polls are counted apart.
  *
  * Private to engine/. Thread: the progress owner's, or that of the inline path.
  */

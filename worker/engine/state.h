@@ -116,14 +116,14 @@ struct comm_context {
     _Atomic uint32_t timeout_ms;
     const char *_Atomic purpose; /* context_set_wait_purpose(); NULL: none */
     _Atomic uint64_t next_op_number; /* number of the next collective */
-    _Atomic uint64_t
-        n_forming_collectives; /* how many of them formed the context */
+    /* How many of them formed the context. */
+    _Atomic uint64_t n_forming_collectives;
     /* [size]: number of the next message to each rank. */
     uint64_t *next_message_number;
     struct residuals residuals; /* under the lock, like the numbers above */
     /* The rest belongs to the progress owner. */
-    uint64_t
-        next_op_number_to_begin; /* number of the next collective to begin */
+    /* Number of the next collective to begin. */
+    uint64_t next_op_number_to_begin;
     struct pending_polls polls;
     struct shm_region *shm_region; /* NULL: there is none */
     /* Failures of operations up to this number have been announced in the
@@ -142,8 +142,8 @@ struct comm_context {
     /* The inline path holds the lock, so that no operation may end
      * meanwhile. */
     bool is_inline_under_lock;
-    unsigned
-        n_rounds_since_socket_poll; /* inline rounds since sockets were polled */
+    /* Inline rounds since sockets were polled. */
+    unsigned n_rounds_since_socket_poll;
     struct final_state_list final_states;
     unsigned n_final_states;
     /* Whether a member was lost or had left when so many ranks had. */
@@ -170,15 +170,15 @@ struct rank_liveness {
     enum evidence evidence;
     uint64_t suspected_ns;
     uint64_t peer_activity_count; /* signs of life of it before the suspicion */
-    uint64_t
-        decide_by_rule_ns;  /* when the rule for ranks alone begins to hold */
+    /* When the rule for ranks alone begins to hold. */
+    uint64_t decide_by_rule_ns;
     uint64_t next_check_ns; /* when to check it again */
     /* The rank is not lost, but there is no connection to it because
      * shortage_rank lacks what `why` says. HOOP_OK: no shortage is known. */
     enum hoop_status shortage_status;
     uint32_t shortage_rank;
-    struct failed_send_report_windows
-        *failed; /* its failed sends; NULL: none are known */
+    /* Its failed sends; NULL: none are known. */
+    struct failed_send_report_windows *failed;
     uint64_t n_failed_sends_received; /* number of the last that it reported */
     char why[LOST_REASON_TEXT_MAX];
 };
@@ -197,8 +197,8 @@ struct heartbeat {
     uint64_t peer_activity_count;
     uint64_t silent_ns;
     uint64_t ended_ns; /* when its process was seen to have ended; 0: not */
-    atomic_bool
-        is_process_visible_by_pid; /* its process is visible here under its pid */
+    /* Its process is visible here under its pid. */
+    atomic_bool is_process_visible_by_pid;
     struct process_cpu_time share; /* when half the timeout had passed */
     unsigned n_grace_periods;
     struct probe probe; /* of its listener, begun at half the timeout */
@@ -211,9 +211,9 @@ struct heartbeat {
 struct views {
     uint64_t question; /* 0: none is open */
     uint64_t views_asked_ns;
-    uint64_t *
-        peer_activity_count; /* [world rank]: count when asked; NULL: never asked */
-    uint8_t *seen;           /* [world rank] */
+    /* [world rank]: count when asked; NULL: never asked. */
+    uint64_t *peer_activity_count;
+    uint8_t *seen; /* [world rank] */
 };
 
 /* What other threads hand to the progress owner, under the lock. */

@@ -202,8 +202,8 @@ struct round_access_index;
 struct simulation_round_slot {
     uint32_t first; /* the first of its steps */
     uint32_t n_unsettled_steps;
-    struct round_access_index
-        *index; /* of a round with many steps; else NULL */
+    /* Of a round with many steps; else NULL. */
+    struct round_access_index *index;
 };
 
 /* Zeroed memory is a valid deinit target. */

@@ -61,8 +61,8 @@ struct tracker {
     uint32_t n_rounds;
     size_t n_active;
     struct tracked_step_list active; /* steps that are not done yet */
-    struct tracked_step_list
-        spare;       /* kept, so that a repeated call allocates none */
+    /* Kept, so that a repeated call allocates none. */
+    struct tracked_step_list spare;
     uint64_t serial; /* serial of the newest tracked_step */
     struct plan plan;
     /* All steps of a plan that fits the window, with their dependencies. A

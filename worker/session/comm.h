@@ -80,8 +80,8 @@ struct comm_agreement_state {
 struct comm_retry_state {
     uint64_t n_calls;         /* calls that have ended here */
     enum hoop_status outcome; /* of the last of them */
-    uint64_t
-        n_ended_calls; /* calls that have ended on other ranks, if that is more */
+    /* Calls that have ended on other ranks, if that is more. */
+    uint64_t n_ended_calls;
     /* the call after these has ended there, too: its root is lost */
     bool is_next_call_over;
     uint32_t *contributors; /* world ranks; owned */

@@ -134,9 +134,9 @@ struct recv_request {
     bool is_open;
     bool is_matched;
     bool is_announced; /* the sender has announced it and waits for a grant */
-    bool
-        is_begun_unasked; /* part of it came unasked; the sender will need a grant */
-    bool is_granted;      /* a grant has been sent, if only of 0 bytes */
+    /* Part of it came unasked; the sender will need a grant. */
+    bool is_begun_unasked;
+    bool is_granted; /* a grant has been sent, if only of 0 bytes */
     bool is_draining;
     void *owner;
 };

@@ -8,10 +8,11 @@
  *                                    \________\_________\_> BROKEN
  *   receive  NEW -> OPEN -> GOODBYE -> ENDED
  *
- * A peer that connects to us takes NEW to OPEN at once, and BROKEN becomes ENDED
- * when all is closed. Either can also become LOST, which is final, and both do so together. Both
- * halves of a connection that was closed in good order are ENDED. A process
- * that comes again is a new peer with a new incarnation.
+ * A peer that connects to us takes NEW to OPEN at once, and BROKEN becomes
+ * ENDED when all is closed. Either can also become LOST, which is final, and
+ * both do so together. Both halves of a connection that was closed in good
+ * order are ENDED. A process that comes again is a new peer with a new
+ * incarnation.
  *
  * Private to transport/. Pure.
  */

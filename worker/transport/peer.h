@@ -99,9 +99,9 @@ struct unexpected {
 };
 
 enum peer_target {
-    READ_INTO_USER_BUFFER, /* read into flow->place */
-    READ_INTO_PIECE_BUFFER, /* read into receive.piece and reported as whole elements */
-    READ_INTO_ENCODED_BUFFER, /* read into receive.encoded, then checked and decoded */
+    READ_INTO_USER_BUFFER,    /* flow->place */
+    READ_INTO_PIECE_BUFFER,   /* receive.piece, reported as whole elements */
+    READ_INTO_ENCODED_BUFFER, /* receive.encoded, then checked and decoded */
     READ_INTO_UNEXPECTED_FRAGMENT,
     READ_INTO_DISCARD_BUFFER,
 };
@@ -273,9 +273,9 @@ struct transport {
     /* Peers that owe only a message or a grant, maybe for long. */
     struct peer_list expected_later_peers;
     struct peer_list shm_peers; /* peers with a segment */
-    bool
-        is_sleep_wakeup_armed; /* shm_peers have been asked to wake this rank */
-    bool in_progress_call;     /* some call is reading, writing or reporting */
+    /* Those of shm_peers have been asked to wake this rank. */
+    bool is_sleep_wakeup_armed;
+    bool in_progress_call; /* some call is reading, writing or reporting */
     /* From whose socket the inline path has read frames that it left to the
      * next progress call; NULL: from none. */
     struct peer *frames_ahead;

@@ -294,9 +294,9 @@ transport_receive_cancel(struct transport *transport,
  * receive. It sends and receives without opening flow, which the caller sets up
  * as for transport_send() or transport_receive(), with a place. Callbacks come
  * as from transport_progress(), but for flow, whose owner may be NULL, at most
- * on_bytes_sent(), and not even that if its bytes went past the queue. Until the
- * operation of a block runs, there must be no progress call, which would take
- * its frames for surplus.
+ * on_bytes_sent(), and not even that if its bytes went past the queue. Until
+ * the operation of a block runs, there must be no progress call, which would
+ * take its frames for surplus.
  */
 
 enum {

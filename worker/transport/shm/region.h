@@ -306,8 +306,8 @@ struct shm_region_peer {
     uint8_t where;
     uint64_t seen; /* the sequence that was looked at before header */
     bool has_small_payload_area; /* what is beside its lines is mapped here */
-    size_t
-        n_mapped_cell_bytes; /* how many bytes of its cells are mapped here */
+    /* How many bytes of its cells are mapped here. */
+    size_t n_mapped_cell_bytes;
     struct shm_region_header header;
     struct cma_process cma_process;
 };

@@ -47,8 +47,8 @@ struct stream_group {
     unsigned n_streams; /* chunks go to streams 1 to n_streams */
     unsigned last_striped_stream;
     uint32_t blocked; /* bit i: fds[i] had no room for the last bytes */
-    size_t
-        n_inline_bytes_left; /* bytes of the last mark that must still follow it */
+    /* Bytes of the last mark that must still follow it. */
+    size_t n_inline_bytes_left;
     size_t marks_first;
     size_t marks_end;
     uint8_t marks[STREAM_GROUP_MARKS_MAX * STREAM_GROUP_MARK_BYTES];
