@@ -339,7 +339,9 @@ peer_report_arrived(const struct peer *peer,
 }
 
 /*
- * What each file has for the others. A file calls only those above it.
+ * What each file has for the others. A file calls only those above it, except
+ * that stream/striping.c, which finds that a peer is lost, has stream/send.c
+ * write what the loss leaves to be said.
  */
 
 /* peer.c */
