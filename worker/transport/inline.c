@@ -40,7 +40,7 @@ has_early_frames_except(const struct transport *transport,
     struct frame first;
 
     return key->kind == FLOW_COLLECTIVE &&
-           transport_has_unexpected(transport, key->op) &&
+           unexpected_index_may_have(&transport->unexpected_index, key->op) &&
            transport_find_unexpected(transport, &wanted, &peer, &first);
 }
 
@@ -356,7 +356,8 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
 
     if (flow->key.kind == FLOW_COLLECTIVE) {
         const enum transport_inline_result early =
-            transport_has_unexpected(transport, flow->key.op)
+            unexpected_index_may_have(&transport->unexpected_index,
+                                      flow->key.op)
                 ? receive_early_block(peer, flow)
                 : TRANSPORT_INLINE_NOT_ARRIVED;
 

@@ -439,10 +439,18 @@ peer_raise_corruption(const struct peer *peer, const char *what);
 
 /* stream/payload.c; more in transport/stream/payload.h */
 
+/* What outbound_frame_ensure_room() does if out owns too little. */
+uint8_t *
+outbound_frame_make_room(struct outbound_frame *out, size_t n_bytes);
 /* Returns room of n_bytes that out owns, for a payload; NULL if there is no
  * memory. */
-uint8_t *
-outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
+static inline uint8_t *
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
+{
+    return out->payload_copy_capacity < n_bytes
+               ? outbound_frame_make_room(out, n_bytes)
+               : out->owned;
+}
 /* Let out own a copy of its payload. Returns false if there is no memory. */
 bool
 outbound_frame_own_payload(struct outbound_frame *out);

@@ -19,12 +19,6 @@
 
 /* The index of unexpected messages by operation number. */
 
-static size_t
-op_to_unexpected_list_index(uint64_t op)
-{
-    return op % UNEXPECTED_INDEX_LISTS;
-}
-
 static void
 unexpected_index_init(struct unexpected_index *unexpected_index)
 {
@@ -38,7 +32,7 @@ unexpected_index_add(struct unexpected_index *unexpected_index,
 {
     TAILQ_INSERT_TAIL(
         &unexpected_index
-             ->lists[op_to_unexpected_list_index(unexpected->key.op)],
+             ->lists[unexpected_index_list_number(unexpected->key.op)],
         unexpected, index_link);
 }
 
@@ -47,7 +41,7 @@ unexpected_index_remove(struct unexpected_index *unexpected_index,
                         struct unexpected *unexpected)
 {
     TAILQ_REMOVE(&unexpected_index
-                      ->lists[op_to_unexpected_list_index(unexpected->key.op)],
+                      ->lists[unexpected_index_list_number(unexpected->key.op)],
                  unexpected, index_link);
 }
 
@@ -73,8 +67,7 @@ peer_drop_early_grants(struct peer *peer, uint64_t comm, uint64_t op)
 bool
 transport_has_unexpected(const struct transport *transport, uint64_t op)
 {
-    return !TAILQ_EMPTY(
-        &transport->unexpected_index.lists[op_to_unexpected_list_index(op)]);
+    return unexpected_index_may_have(&transport->unexpected_index, op);
 }
 
 bool
@@ -85,7 +78,7 @@ transport_find_unexpected(const struct transport *transport,
 {
     const struct unexpected_list *list =
         &transport->unexpected_index
-             .lists[op_to_unexpected_list_index(wanted->op)];
+             .lists[unexpected_index_list_number(wanted->op)];
     const struct unexpected *unexpected;
 
     TAILQ_FOREACH(unexpected, list, index_link)
@@ -121,7 +114,7 @@ transport_drop_op_unexpected(struct transport *transport,
                              uint64_t op)
 {
     const struct unexpected_list *list =
-        &transport->unexpected_index.lists[op_to_unexpected_list_index(op)];
+        &transport->unexpected_index.lists[unexpected_index_list_number(op)];
     struct unexpected *next;
 
     transport_drop_early_grants(transport, comm, op);

@@ -10,6 +10,9 @@
 #ifndef TRANSPORT_UNEXPECTED_QUEUE_H
 #define TRANSPORT_UNEXPECTED_QUEUE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "hoop/status.h"
@@ -41,6 +44,21 @@ TAILQ_HEAD(unexpected_list, unexpected);
 struct unexpected_index {
     struct unexpected_list lists[UNEXPECTED_INDEX_LISTS];
 };
+
+static inline size_t
+unexpected_index_list_number(uint64_t op)
+{
+    return op % UNEXPECTED_INDEX_LISTS;
+}
+
+/* As transport_has_unexpected(). */
+static inline bool
+unexpected_index_may_have(const struct unexpected_index *unexpected_index,
+                          uint64_t op)
+{
+    return !TAILQ_EMPTY(
+        &unexpected_index->lists[unexpected_index_list_number(op)]);
+}
 
 /* unexpected must be a FLOW_COLLECTIVE. */
 void

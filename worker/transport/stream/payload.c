@@ -258,13 +258,11 @@ frame_codec_block(const struct send_request *flow,
 }
 
 uint8_t *
-outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
+outbound_frame_make_room(struct outbound_frame *out, size_t n_bytes)
 {
-    if (out->payload_copy_capacity < n_bytes) {
-        free(out->owned);
-        out->owned = malloc(n_bytes);
-        out->payload_copy_capacity = out->owned ? n_bytes : 0;
-    }
+    free(out->owned);
+    out->owned = malloc(n_bytes);
+    out->payload_copy_capacity = out->owned ? n_bytes : 0;
     return out->owned;
 }
 
