@@ -116,7 +116,7 @@ def definitions():
                 if name.endswith(('.c', '.h')):
                     path = os.path.join(folder, name)
                     with open(path, encoding='utf-8') as lines:
-                        found = re.findall(r'^(\w+)\([^;{]*\)\s*^\{',
+                        found = re.findall(r'^(?!__attribute__)(\w+)\([^;{]*\)\s*^\{',
                                            lines.read(), re.M)
                     path = os.path.relpath(path, SOURCE)
                     files.update((function,

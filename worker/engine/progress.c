@@ -420,20 +420,20 @@ void
 progress_release(struct engine *engine)
 {
     /* Failure notices and credits of what has just ended must be sent first. */
-    transport_flush(engine->transport);
+    bool is_needed = transport_flush(engine->transport);
     if (has_ops_to_end(engine)) {
         progress_advance_ops(engine);
         progress_publish_ended(engine);
+        is_needed = transport_needs_progress(engine->transport);
     }
     /* Only the progress owner changes these, so they stay valid until the lock
      * is taken. */
-    const bool has_running = !TAILQ_EMPTY(&engine->progress.running) ||
-                             transport_needs_progress(engine->transport);
+    is_needed |= !TAILQ_EMPTY(&engine->progress.running);
 
     pthread_mutex_lock(&engine->lock);
     const bool is_abandoned =
         !progress_elect_next_owner(engine) &&
-        (has_running || atomic_load(&engine->inbox.has_commands));
+        (is_needed || atomic_load(&engine->inbox.has_commands));
     pthread_mutex_unlock(&engine->lock);
     if (is_abandoned)
         engine->options.on_progress_needed(engine->options.owner);

@@ -500,7 +500,14 @@ transport_is_in_progress(const struct transport *transport)
     return transport->in_progress_call;
 }
 
-void
+bool
+transport_needs_progress(const struct transport *transport)
+{
+    return !TAILQ_EMPTY(&transport->dirty) || transport->n_blocked > 0 ||
+           transport->frames_ahead;
+}
+
+bool
 transport_flush(struct transport *transport)
 {
     const bool was_in_progress_call = transport->in_progress_call;
@@ -508,13 +515,7 @@ transport_flush(struct transport *transport)
     transport->in_progress_call = true;
     write_dirty_peers(transport);
     transport->in_progress_call = was_in_progress_call;
-}
-
-bool
-transport_needs_progress(const struct transport *transport)
-{
-    return !TAILQ_EMPTY(&transport->dirty) || transport->n_blocked > 0 ||
-           transport->frames_ahead;
+    return transport_needs_progress(transport);
 }
 
 bool

@@ -441,8 +441,9 @@ transport_spin_once(struct transport *transport);
 bool
 transport_is_in_progress(const struct transport *transport);
 
-/* Write what is queued, as far as the sockets and rings take it. */
-void
+/* Write what is queued, as far as the sockets and rings take it. Returns
+ * transport_needs_progress(). */
+bool
 transport_flush(struct transport *transport);
 
 /* Returns whether something is left that only progress calls can move: bytes
