@@ -30,6 +30,9 @@ ALLOCATIONS = ('malloc', 'calloc', 'realloc', 'reallocarray', 'aligned_alloc')
 LOCKS = ('pthread_mutex_lock',)
 CLOCKS = ('clock_gettime',)
 
+# Attributes may stand in the line before a function.
+DEFINITION = re.compile(r'^(?!__attribute__)(\w+)\([^;{]*\)\s*^\{', re.M)
+
 # A function is on the way of a call if it is entered at least this often per
 # call: some wait, or answer what came late, in a few calls only.
 USUAL = 0.75
@@ -116,8 +119,7 @@ def definitions():
                 if name.endswith(('.c', '.h')):
                     path = os.path.join(folder, name)
                     with open(path, encoding='utf-8') as lines:
-                        found = re.findall(r'^(?!__attribute__)(\w+)\([^;{]*\)\s*^\{',
-                                           lines.read(), re.M)
+                        found = DEFINITION.findall(lines.read())
                     path = os.path.relpath(path, SOURCE)
                     files.update((function,
                                   min(path, files.get(function, path)))

@@ -45,7 +45,7 @@
 enum {
     /* A round that touches more is not done under the lock, for which other
      * threads would wait for longer than a wake-up takes. */
-    INLINE_LOCKED_BYTES_MAX = 16 << 10,
+    INLINE_LOCKED_BYTES_MAX = 32 << 10,
     /* A call of more elements is not planned to see how large its blocks are:
      * most would be too large. */
     INLINE_BLOCK_ELEMENTS_MAX = TRANSPORT_INLINE_BYTES_MAX,

@@ -10,7 +10,7 @@
 #include "engine_pair_fixture.h"
 
 enum {
-    FLAT_SLOT = 16384, /* bytes */
+    FLAT_SLOT = 32768, /* bytes */
 };
 
 /* Gives contexts 0 and 1 of engine_pair shared regions. Background threads
