@@ -6,6 +6,7 @@
 #include "base/identity.h"
 #include "check.h"
 #include "core/change.h"
+#include "core/memory.h"
 #include "fixture.h"
 
 static void
@@ -561,6 +562,24 @@ endings_only_the_last_are_known(void **state)
     assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
 }
 
+/* Where tokens were, none are found. */
+static void
+endings_that_are_forgotten_leave_no_token(void **state)
+{
+    static struct ended_jobs ended_jobs;
+    static const struct token none;
+    struct ended_job ended_job = {.name = "a", .n_members = 1};
+
+    assert_ok(token_derive_roles(&ended_job.token, "secret"));
+    ended_job.members = memory_calloc(1, sizeof(*ended_job.members));
+    ended_job.members[0].failure = memory_calloc(1, 9);
+    ended_jobs_add(&ended_jobs, &ended_job);
+    assert_memory_not_equal(&ended_jobs.ring[0].token, &none, sizeof(none));
+    ended_jobs_deinit(&ended_jobs);
+    assert_memory_equal(&ended_jobs.ring[0].token, &none, sizeof(none));
+    assert_null(ended_jobs.ring[0].members);
+}
+
 static uint64_t
 ask_why(struct fixture *f, const char *job, const char *token)
 {
@@ -691,6 +710,55 @@ ended_job_is_told_with_those_that_were_lost_first(void **state)
                 reply->job.members[1].lost_revision);
 }
 
+static void
+leave(struct fixture *f, uint64_t epoch, uint32_t rank, const uint8_t *failure)
+{
+    fixture_step(
+        f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                  .leave = {.member = {epoch, rank + 1},
+                                            .failure = failure,
+                                            .n_failure = failure ? 3 : 0}});
+}
+
+/* What a rank says of its last call when it leaves outlives the job. */
+static void
+ended_job_is_told_with_the_calls_that_failed(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+    const uint8_t failure[] = {7, 8, 9};
+
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+
+    for (uint32_t rank = 0; rank < 3; rank++)
+        leave(&f, epoch, rank, rank == 1 ? failure : NULL);
+    const struct cluster_reply *reply =
+        fixture_reply(&f, ask_why(&f, "a", NULL));
+    const struct cluster_member_activity *told = reply->job.activities;
+
+    assert_int_equal(reply->job.line.state, CLUSTER_JOB_ENDED);
+    assert_int_equal(reply->job.members[0].rank, 1);
+    assert_int_equal(reply->job.members[1].rank, 0);
+    assert_int_equal(told[0].n_details, 3);
+    assert_memory_equal(told[0].details, failure, 3);
+    assert_string_equal(told[0].silence, "");
+    assert_int_equal(told[1].n_details, 0);
+    assert_int_equal(told[0].missing_rank, CLUSTER_RANK_ANY);
+}
+
+static void
+ended_job_of_ranks_that_left_well_tells_nothing_of_calls(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    leave(&f, epoch, 0, NULL);
+    leave(&f, epoch, 1, NULL);
+    assert_null(fixture_reply(&f, ask_why(&f, "a", NULL))->job.activities);
+}
+
 /* Its token is needed as while it lived; and nobody learns of jobs that never
  * were. */
 static void
@@ -751,9 +819,13 @@ main(void)
         cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
         cmocka_unit_test(endings_only_the_last_are_known),
+        cmocka_unit_test(endings_that_are_forgotten_leave_no_token),
         cmocka_unit_test(why_is_answered_with_the_details_of_members),
         cmocka_unit_test(why_and_job_are_each_answered_in_kind),
         cmocka_unit_test(ended_job_is_told_with_those_that_were_lost_first),
+        cmocka_unit_test(ended_job_is_told_with_the_calls_that_failed),
+        cmocka_unit_test(
+            ended_job_of_ranks_that_left_well_tells_nothing_of_calls),
         cmocka_unit_test(ended_job_is_told_to_those_with_its_token),
         cmocka_unit_test(many_ends_of_a_job_are_bounded),
     };
