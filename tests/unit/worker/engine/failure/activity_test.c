@@ -86,7 +86,7 @@ rank_in_no_call_tells_its_process_first(void **state)
     assert_string_equal(activity->details.finished, "");
     assert_int_equal(activity->details.failure_status, HOOP_OK);
     assert_true(activity->details.n_processes > 0);
-    assert_int_equal(activity->processes[0].rank, 1);
+    assert_int_equal(activity->process_ranks[0], 1);
 }
 
 static void
