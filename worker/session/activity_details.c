@@ -13,8 +13,9 @@
 #include "session/program_stack.h"
 #include "wire/pack.h"
 
-/* Describe the processes of the ranks that the engine has named. It takes some
- * 100 us a process, which the progress owner shall not spend. */
+/* Describe the processes of the ranks that the engine has named. It takes 10 to
+ * 20 us a process and thread, and more if it has to wait for a processor, which
+ * the progress owner shall not spend. */
 static void
 processes_look(const struct roster *roster,
                const struct engine_activity *activity,

@@ -6,7 +6,6 @@
 #include "base/identity.h"
 #include "check.h"
 #include "core/change.h"
-#include "core/memory.h"
 #include "fixture.h"
 
 static void
@@ -542,44 +541,6 @@ job_that_forms_is_told_without(void **state)
     assert_null(activities_of(&f, ask(&f)));
 }
 
-static void
-endings_only_the_last_are_known(void **state)
-{
-    static struct ended_jobs ended_jobs;
-
-    assert_null(ended_jobs_find(&ended_jobs, "0"));
-    for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
-        struct ended_job ended_job = {.epoch = i};
-
-        snprintf(ended_job.name, sizeof(ended_job.name), "%u", i % 70);
-        ended_jobs_add(&ended_jobs, &ended_job);
-    }
-    assert_int_equal(ended_jobs_count(&ended_jobs), LIMIT_ENDED_JOBS);
-    assert_int_equal(ended_jobs_at(&ended_jobs, 0)->epoch,
-                     LIMIT_ENDED_JOBS + 9);
-    assert_null(ended_jobs_find(&ended_jobs, "9"));
-    assert_int_equal(ended_jobs_find(&ended_jobs, "10")->epoch, 10);
-    assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
-}
-
-/* Where tokens were, none are found. */
-static void
-endings_that_are_forgotten_leave_no_token(void **state)
-{
-    static struct ended_jobs ended_jobs;
-    static const struct token none;
-    struct ended_job ended_job = {.name = "a", .n_members = 1};
-
-    assert_ok(token_derive_roles(&ended_job.token, "secret"));
-    ended_job.members = memory_calloc(1, sizeof(*ended_job.members));
-    ended_job.members[0].failure = memory_calloc(1, 9);
-    ended_jobs_add(&ended_jobs, &ended_job);
-    assert_memory_not_equal(&ended_jobs.ring[0].token, &none, sizeof(none));
-    ended_jobs_deinit(&ended_jobs);
-    assert_memory_equal(&ended_jobs.ring[0].token, &none, sizeof(none));
-    assert_null(ended_jobs.ring[0].members);
-}
-
 static uint64_t
 ask_why(struct fixture *f, const char *job, const char *token)
 {
@@ -818,8 +779,6 @@ main(void)
         cmocka_unit_test(asker_is_answered_when_the_last_that_is_silent_leaves),
         cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
-        cmocka_unit_test(endings_only_the_last_are_known),
-        cmocka_unit_test(endings_that_are_forgotten_leave_no_token),
         cmocka_unit_test(why_is_answered_with_the_details_of_members),
         cmocka_unit_test(why_and_job_are_each_answered_in_kind),
         cmocka_unit_test(ended_job_is_told_with_those_that_were_lost_first),
