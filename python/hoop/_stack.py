@@ -53,7 +53,7 @@ def _frames(frame: FrameType | None, most: int) -> list[_Frame]:
     """Return the innermost frames of a thread, without those of this package at the top."""
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    found = []
+    found: list[_Frame] = []
     while frame is not None and len(found) < most:
         code = frame.f_code
         path, is_users = _shown(code.co_filename.replace("\n", " "))
@@ -73,7 +73,7 @@ def describe() -> str:
     main = threading.main_thread().ident
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     stacks = {ident: frame for ident, frame in sys._current_frames().items() if ident != threading.get_ident()}
-    lines = []
+    lines: list[str] = []
     for ident in sorted(stacks, key=lambda ident: ident != main):
         frames = _frames(stacks[ident], _FRAMES_MAX if ident == main else _OTHER_FRAMES_MAX)
         if not frames:

@@ -71,11 +71,13 @@ def at(mark, function):
 
 
 def sleeps():
+    """Rank 1 sleeps."""
     while not over().exists():
         time.sleep(0.5)  # sleeps
 
 
 def waits_for_a_lock():
+    """Rank 1 waits for a lock that another thread holds."""
     lock = threading.Lock()
     lock.acquire()
 
@@ -91,6 +93,7 @@ def waits_for_a_lock():
 
 
 def computes():
+    """Rank 1 computes in Python."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline and not over().exists():
         sum(i for i in range(100000))  # computes
@@ -104,6 +107,7 @@ def holds_the_gil():
 
 @on_ranks(2)
 def test_line_of_a_rank_that_sleeps_is_told(session):
+    """The sentence names the line, and the list has the stack."""
     stack = hold_up(session, sleeps, IDLE + r"and sleeps in \w+: " + re.escape(at("sleeps", "sleeps")) + STUCK)
     if stack is not None:
         assert stack[0] == at("sleeps", "sleeps")
@@ -113,6 +117,7 @@ def test_line_of_a_rank_that_sleeps_is_told(session):
 
 @on_ranks(2)
 def test_line_of_a_rank_that_waits_for_a_lock_is_told(session):
+    """A lock is waited for without the GIL; other threads are told, too."""
     where = at("locked", "waits_for_a_lock")
     stack = hold_up(session, waits_for_a_lock, IDLE + r"and sleeps in \w+: " + re.escape(where) + STUCK)
     if stack is not None:
@@ -121,6 +126,7 @@ def test_line_of_a_rank_that_waits_for_a_lock_is_told(session):
 
 @on_ranks(2)
 def test_line_of_a_rank_that_computes_is_told(session):
+    """A thread that computes in Python lets others have the GIL."""
     where = re.escape(at("computes", "computes"))
     line = rf"test_stack\.py:{line_of('computes')}"
     called = rf"{line} in (computes\.<locals>\.)?<genexpr>, called from {line} in computes"
@@ -129,15 +135,18 @@ def test_line_of_a_rank_that_computes_is_told(session):
 
 @on_ranks(2)
 def test_rank_that_holds_the_gil_is_told_without_a_line(session):
+    """The rank answers in time, and says why it tells no line."""
     unknown = r"its interpreter has not told its stack for 0\.3 s, as if other code held its lock"
     hold_up(session, holds_the_gil, IDLE + r"and sleeps in \w+: " + unknown + STUCK)
 
 
 def rest_in_library(event):
+    """Wait in the code of a library."""
     event.wait()  # in a library
 
 
 def test_libraries_are_told_with_the_line_that_called_them():
+    """The program's own line says more than that of a library."""
     event = threading.Event()
     thread = threading.Thread(target=rest_in_library, args=(event,))
     thread.start()
@@ -154,6 +163,7 @@ def test_libraries_are_told_with_the_line_that_called_them():
 
 
 def test_only_whole_lines_are_told(monkeypatch):
+    """A stack that finds no room loses its outermost frames."""
     lines = ["a.py:1 in f", "b.py:22", "c.py:3 in gé"]
     monkeypatch.setattr(_stack, "describe", lambda: "\n".join(lines))
     for n_bytes in range(1, 50):
@@ -164,6 +174,7 @@ def test_only_whole_lines_are_told(monkeypatch):
 
 
 def test_thread_that_reads_tells_nothing_of_itself():
+    """It is no thread of the program."""
     said = []
     thread = threading.Thread(target=lambda: said.append(_stack.describe()), name="reader")
     thread.start()
