@@ -2,6 +2,7 @@
  * waits for it */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@ static const char STACK[] = "a.py:1 in f\na.py:1 in f\na.py:9";
 
 /* A reader waits for a byte from gate, as for a lock. */
 static int gate[2];
+static atomic_int n_begun;
 static int n_reads;
 
 static void
@@ -30,6 +32,7 @@ read_late(char *text, size_t n_bytes)
 {
     char byte;
 
+    atomic_fetch_add(&n_begun, 1);
     while (read(gate[0], &byte, 1) < 0 && errno == EINTR) {
     }
     read_now(text, n_bytes);
@@ -122,6 +125,7 @@ reader_that_has_to_wait_holds_up_no_answer(void **state)
 
     asker_init(&asker);
     n_reads = 0;
+    atomic_store(&n_begun, 0);
     assert_int_equal(pipe(gate), 0);
     hoop_set_stack_reader(read_late);
     const uint64_t began_ns = clock_now_ns();
@@ -134,6 +138,7 @@ reader_that_has_to_wait_holds_up_no_answer(void **state)
     assert_int_equal(write(gate[1], "x", 1), 1);
     hoop_set_stack_reader(NULL);
     assert_int_equal(n_reads, 1);
+    assert_int_equal(atomic_load(&n_begun), 1);
     assert_false(program_stack_is_pending());
     close(gate[0]);
     close(gate[1]);
