@@ -169,8 +169,9 @@ def write_binding(text: str, target: str) -> None:
     ffi = cffi.FFI()
     ffi.cdef(text)
     ffi.cdef(OWN)
-    # Called back by who waits in C.
+    # Called back by who waits in C, and to tell where the program is.
     ffi.cdef('extern "Python" bool hoop_py_is_interrupted(void *);')
+    ffi.cdef('extern "Python" void hoop_py_read_stack(char *, size_t);')
     ffi.set_source("hoop._binding", f'#include "hoop/control.h"\n#include "hoop/hoop.h"\n{OWN}')
     ffi.emit_c_code(target)
 

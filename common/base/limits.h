@@ -194,8 +194,12 @@ enum {
     LIMIT_STORAGE_CHECK_MS = 600000, /* time to read all data once, from any
                                       disk */
     LIMIT_REPORT_REASON = 256,       /* text of a report about a peer */
-    LIMIT_ACTIVITY_DETAILS = 4096,   /* bytes in which a rank says what it is
+    LIMIT_ACTIVITY_DETAILS = 8192,   /* bytes in which a rank says what it is
                                         in; all its texts fit */
+    LIMIT_PROGRAM_STACK = 4096,      /* text of the program's stack: about 32
+                                        frames, which show where it is */
+    LIMIT_PROGRAM_STACK_MS = 300,    /* the time to read it: an answer with it
+                                        comes before hoopd stops waiting */
     LIMIT_ACTIVITY_PROCESSES = 8,    /* processes that a rank describes: its
                                         own and some of its host */
     LIMIT_ACTIVITY_WAITS = 4,        /* ranks for which it says how long it

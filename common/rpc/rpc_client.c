@@ -173,34 +173,32 @@ disconnect_reason(const struct rpc_client *client)
     return is_named ? reason + n_address + 2 : reason;
 }
 
-/* Say why call was not answered. If this side lacks the means to connect, the
- * text does not blame the coordinator. */
+/* Say why call was not answered, in words of a user, to whom the name of the
+ * method means nothing. If this side lacks the means to connect, the text does
+ * not blame the coordinator. */
 static void
 call_timeout_describe(const struct rpc_client *client,
                       const struct client_call *call,
                       char out_text[LIMIT_ERROR_TEXT])
 {
+    const double seconds = (double)call->timeout_ms / 1000;
     const char *reason = disconnect_reason(client);
 
     if (rpc_link_local_failure(client->link) != HOOP_OK)
         snprintf(out_text, LIMIT_ERROR_TEXT,
-                 "this process cannot connect to the coordinator at %s: "
-                 "%.500s; %s was tried for %llu ms",
-                 client->address, reason, call->method,
-                 (unsigned long long)call->timeout_ms);
+                 "this process could not connect to hoopd at %s for %.1f s: "
+                 "%.500s",
+                 client->address, seconds, reason);
     else if (call->n_sent == 0 && reason[0])
         snprintf(out_text, LIMIT_ERROR_TEXT,
-                 "no connection to the coordinator at %s: %.500s; %s was tried "
-                 "for %llu ms",
-                 client->address, reason, call->method,
-                 (unsigned long long)call->timeout_ms);
+                 "hoopd at %s did not answer for %.1f s: %.500s",
+                 client->address, seconds, reason);
     else
         snprintf(out_text, LIMIT_ERROR_TEXT,
-                 "no answer to %s from the coordinator at %s within %llu "
-                 "ms%s%.500s",
-                 call->method, client->address,
-                 (unsigned long long)call->timeout_ms,
-                 reason[0] ? "; last: " : "", reason);
+                 "hoopd at %s did not answer for %.1f s%s%.500s; look there "
+                 "whether it runs, is stopped or has too much to do",
+                 client->address, seconds,
+                 reason[0] ? "; the connection failed: " : "", reason);
 }
 
 /* A call that was sent may have been applied. A connection that is forbidden

@@ -227,6 +227,8 @@ struct hoop_control_why_rank {
     uint64_t held_up_ms;    /* that another waited for it in the last minute */
     uint32_t held_up_rank;  /* who; HOOP_CONTROL_RANK_ANY: nobody */
     uint64_t lost_revision; /* of the job, when it was lost; 0: it is not */
+    const char
+        *stack; /* where its program is (hoop_set_stack_reader()), or "" */
 };
 
 struct hoop_control_verdict {

@@ -3,6 +3,7 @@
 #ifndef HOOP_SESSION_H
 #define HOOP_SESSION_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/api.h"
@@ -154,6 +155,26 @@ struct hoop_stats {
 /* Of no session: zeros. Thread: any. */
 HOOP_API void
 hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats);
+
+/* Write into text, which has room for n_bytes, what the calling program is at, and a
+ * final 0. It may wait for locks of the program's, but not call hoop. */
+typedef void
+hoop_stack_reader_t(char *text, size_t n_bytes);
+
+/*
+ * From now on read tells where this process is whenever somebody asks what holds its
+ * job up (hoop/control.h). For languages whose own stack says more than C's, as
+ * Python's does. The first line of the text goes into the sentence that names this
+ * rank: "train.py:41 in load_batch, called from train.py:88 in main". The others are
+ * the stack, a line for each frame, the innermost first.
+ *
+ * read is called by a thread of hoop's that lives for that call only and blocks all
+ * signals. After 0.3 s the rank answers without it. NULL: nobody is asked, as at
+ * first, nor runs read any more when this has returned: it waits for that.
+ * Thread: any, but not read's.
+ */
+HOOP_API void
+hoop_set_stack_reader(hoop_stack_reader_t *read);
 
 HOOP_END
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakSet
 
-from hoop import _abort
+from hoop import _abort, _stack
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
 from hoop._error import closed
@@ -81,6 +81,7 @@ class Session:
         self._store: Store | None = None
         _sessions.add(self)
         _abort.watch(_fail_all)
+        _stack.watch()
 
     @property
     def world(self) -> Comm:

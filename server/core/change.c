@@ -20,13 +20,27 @@
 
 /* A ring of the jobs that ended last. */
 
+enum ended_call {
+    ENDED_CALL_WELL,
+    ENDED_CALL_FAILED,
+};
+
+static void
+ended_job_free_members(struct ended_job *ended_job)
+{
+    for (size_t i = 0; i < ended_job->n_members; i++)
+        free(ended_job->members[i].failure);
+    free(ended_job->members);
+    explicit_bzero(ended_job, sizeof(*ended_job));
+}
+
 void
 ended_jobs_add(struct ended_jobs *ended_jobs, const struct ended_job *ended_job)
 {
     struct ended_job *place =
         &ended_jobs->ring[ended_jobs->n_added % LIMIT_ENDED_JOBS];
 
-    free(place->members);
+    ended_job_free_members(place);
     *place = *ended_job;
     ended_jobs->n_added++;
 }
@@ -35,7 +49,7 @@ void
 ended_jobs_deinit(struct ended_jobs *ended_jobs)
 {
     for (size_t i = 0; i < LIMIT_ENDED_JOBS; i++)
-        free(ended_jobs->ring[i].members);
+        ended_job_free_members(&ended_jobs->ring[i]);
 }
 
 static void
@@ -54,6 +68,28 @@ ended_job_add_member(struct ended_job *ended_job, const struct member *member)
     snprintf(ended->host, sizeof(ended->host), "%s", member->host);
     snprintf(ended->reason, sizeof(ended->reason), "%s",
              member->reason ? member->reason : "");
+    if (member->n_failure == 0)
+        return;
+    ended->failure = memory_calloc(1, member->n_failure);
+    ended->n_failure = member->n_failure;
+    memcpy(ended->failure, member->failure, member->n_failure);
+}
+
+/* Remember the members that were not lost, and whose last call did or did not
+ * fail. */
+static void
+ended_job_add_left(struct ended_job *ended_job,
+                   const struct job *job,
+                   enum ended_call last_call)
+{
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        const struct member *member = job->world.ranks[rank];
+        const enum ended_call its =
+            member->failure ? ENDED_CALL_FAILED : ENDED_CALL_WELL;
+
+        if (member->state != CLUSTER_MEMBER_LOST && its == last_call)
+            ended_job_add_member(ended_job, member);
+    }
 }
 
 void
@@ -69,10 +105,8 @@ ended_job_add_members(struct ended_job *ended_job, const struct job *job)
             changes[i].rank < job->world.size)
             ended_job_add_member(ended_job, job->world.ranks[changes[i].rank]);
     }
-    for (uint32_t rank = 0; rank < job->world.size; rank++) {
-        if (job->world.ranks[rank]->state != CLUSTER_MEMBER_LOST)
-            ended_job_add_member(ended_job, job->world.ranks[rank]);
-    }
+    ended_job_add_left(ended_job, job, ENDED_CALL_FAILED);
+    ended_job_add_left(ended_job, job, ENDED_CALL_WELL);
 }
 
 size_t

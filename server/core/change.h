@@ -90,8 +90,9 @@ history_change_at(const struct history *history, uint64_t revision);
  */
 
 enum {
-    /* Members of an ended job that are remembered, those that were lost first:
-     * the ends of all others follow from theirs. */
+    /* Members of an ended job that are remembered: those that were lost, in the
+     * order in which they were, as the ends of all others follow from theirs,
+     * and then those whose last call failed. */
     ENDED_MEMBERS_MAX = 16,
 };
 
@@ -102,6 +103,9 @@ struct ended_member {
     enum cluster_member_state state;
     uint64_t lost_revision;
     char reason[LIMIT_ERROR_TEXT]; /* why it was lost, or "" */
+    /* The details of its last call, if that failed; owned. */
+    uint8_t *failure;
+    size_t n_failure;
 };
 
 struct ended_job {
@@ -129,7 +133,7 @@ void
 ended_jobs_add(struct ended_jobs *ended_jobs,
                const struct ended_job *ended_job);
 
-/* Free what the ring holds. */
+/* Free what the ring holds, and zero its tokens. */
 void
 ended_jobs_deinit(struct ended_jobs *ended_jobs);
 

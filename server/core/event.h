@@ -189,6 +189,10 @@ struct cluster_member_renewal {
 struct cluster_member_leave {
     struct cluster_member_id member;
     struct rank_totals totals; /* as in a renewal */
+    /* If its last call has failed: details as of cluster_member_activity, which
+     * say so. */
+    const uint8_t *failure;
+    size_t n_failure;
 };
 
 /* A member reports that another one is lost, or that it does not hear it. The

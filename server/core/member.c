@@ -557,6 +557,7 @@ member_destroy(struct member *member)
     worker_remove_member(member);
     memory = &member->job->memory;
     memory_free_charged(memory, member->reason);
+    memory_free_charged(memory, member->failure);
     memory_free_charged(memory, member);
 }
 

@@ -194,7 +194,10 @@ struct member {
     const char *host;
     const char *host_id;
     const char *address;
-    char *reason;                   /* lost: the reason; owned */
+    char *reason;     /* lost: the reason; owned */
+    uint8_t *failure; /* left: the details of its last call, which failed, or
+                         NULL; owned */
+    size_t n_failure;
     bool has_reported_own_failure;  /* lost: the member reported its own
                                        failure */
     uint64_t lost_revision;         /* lost: revision of that change; 0: not

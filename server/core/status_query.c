@@ -693,6 +693,34 @@ status_query_job(struct cluster *cluster,
     return HOOP_OK;
 }
 
+/* Return what the members of an ended job told when they left, or NULL. */
+static const struct cluster_member_activity *
+ended_job_activities(struct action_list *list,
+                     const struct ended_job *ended_job)
+{
+    struct cluster_member_activity *activities =
+        action_list_alloc(list, ended_job->n_members, sizeof(*activities));
+    bool has_told = false;
+
+    for (size_t i = 0; i < ended_job->n_members; i++) {
+        const struct ended_member *from = &ended_job->members[i];
+
+        has_told |= from->n_failure > 0;
+        activities[i] = (struct cluster_member_activity){
+            .silence = "",
+            .call = "",
+            .communicator = "",
+            .waits_for = "",
+            .last_sign_ms = UINT64_MAX,
+            .missing_rank = CLUSTER_RANK_ANY,
+            .details =
+                action_list_copy_bytes(list, from->failure, from->n_failure),
+            .n_details = from->n_failure,
+        };
+    }
+    return has_told ? activities : NULL;
+}
+
 /* Describe an ended job by what is remembered of it. Its texts may go in this
  * step, so they are copied. */
 static void
@@ -724,6 +752,7 @@ ended_job_fill_reply(struct cluster *cluster,
         .n_members = ended_job->n_members,
         .missing = "",
         .hosts = "",
+        .activities = ended_job_activities(list, ended_job),
     };
     /* Of a job that never formed, how many came. */
     if (!ended_job->epoch)

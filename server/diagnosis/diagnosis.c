@@ -20,6 +20,8 @@
  *                        "rank 0 (a:7) waits in ... for 3.0 s"
  *   {age}                is the age of the job or the time since its end
  *   {n}, {size}          are the members that are there, and the size
+ *   {place}              is where the culprit's program is: "train.py:41 in
+ *                        load, called from train.py:88 in main"
  *   {detail}             is what the predicate says
  */
 struct rule {
@@ -50,6 +52,10 @@ static const struct rule rules[] = {
      "The job ended {age} ago, and {culprit} was lost first: {reason}.",
      "Read the output of that process first; what the others report follows "
      "from its end."},
+    {"ended-failed", finding_ended_after_failure,
+     "The job ended {age} ago, after a call of {culprit} had failed: "
+     "{failure}.",
+     "Read what the ranks said of their last calls, below, and their output."},
     {"ended", finding_ended, "The job ended {age} ago: {detail}.", ""},
     {"mismatch", finding_mismatch,
      "The ranks call different things: {failure}.",
@@ -101,11 +107,18 @@ static const struct rule rules[] = {
      "Ranks wait for each other in different calls: {detail}.",
      "Make the ranks call in an order in which each call finds its peers, or "
      "start the first call without waiting for it."},
+    {"computes", finding_computes_at,
+     "{culprit} is in no call of hoop and computes: {place}{waits}.",
+     "Look what it computes there, and whether it has more to do than others; "
+     "its stack is below."},
     {"computes", finding_computes,
      "{culprit} is in no call of hoop and computes{waits}.",
      "Look what it computes, and whether it has more to do than others: "
      "py-spy dump --pid {pid}, or gdb -p {pid} -batch -ex bt, on "
      "{host}. " LEAVE_NO_DEBUGGER},
+    {"never-calls", finding_never_calls_at,
+     "{culprit} is in no call of hoop{detail}: {place}{waits}.",
+     "Look what its program waits for there; its stack is below."},
     {"never-calls", finding_never_calls,
      "{culprit} is in no call of hoop{detail}{waits}.",
      "Look where its program waits: py-spy dump --pid {pid}, or gdb -p {pid} "
@@ -228,6 +241,8 @@ value_write(const struct snapshot *snapshot,
         snprintf(text, LIMIT_ERROR_TEXT, "%" PRIu32, snapshot->n_members);
     else if (is_name(name, n, "size"))
         snprintf(text, LIMIT_ERROR_TEXT, "%" PRIu32, snapshot->size);
+    else if (is_name(name, n, "place"))
+        snprintf(text, LIMIT_ERROR_TEXT, "%s", finding->place);
     else if (is_name(name, n, "detail"))
         snprintf(text, LIMIT_ERROR_TEXT, "%s", finding->detail);
     else

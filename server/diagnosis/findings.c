@@ -196,6 +196,28 @@ finding_ended_after_loss(const struct snapshot *snapshot,
 }
 
 bool
+finding_ended_after_failure(const struct snapshot *snapshot,
+                            struct finding *finding)
+{
+    if (snapshot->state != SNAPSHOT_ENDED)
+        return false;
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (!rank->failure[0])
+            continue;
+        /* The first to fail is not known, but a mismatch follows from nothing
+         * else. */
+        if (!finding->culprit ||
+            (rank->failure_status == HOOP_E_MISMATCH &&
+             finding->culprit->failure_status != HOOP_E_MISMATCH))
+            finding->culprit = rank;
+        finding_add_culprit(finding, rank);
+    }
+    return finding->culprit != NULL;
+}
+
+bool
 finding_ended(const struct snapshot *snapshot, struct finding *finding)
 {
     if (snapshot->state != SNAPSHOT_ENDED)
@@ -522,6 +544,23 @@ idle_find(const struct snapshot *snapshot, struct finding *finding)
            finding_blame(snapshot, end, finding);
 }
 
+/* Say where the program of the culprit is. Return false if it does not tell. */
+static bool
+place_describe(struct finding *finding)
+{
+    const char *stack = finding->culprit->stack;
+
+    snprintf(finding->place, sizeof(finding->place), "%.*s",
+             (int)strcspn(stack, "\n"), stack);
+    return finding->place[0] != '\0';
+}
+
+bool
+finding_computes_at(const struct snapshot *snapshot, struct finding *finding)
+{
+    return finding_computes(snapshot, finding) && place_describe(finding);
+}
+
 bool
 finding_computes(const struct snapshot *snapshot, struct finding *finding)
 {
@@ -538,6 +577,12 @@ finding_never_calls(const struct snapshot *snapshot, struct finding *finding)
         snprintf(finding->detail, sizeof(finding->detail), " and sleeps in %s",
                  finding->culprit->process.where);
     return true;
+}
+
+bool
+finding_never_calls_at(const struct snapshot *snapshot, struct finding *finding)
+{
+    return finding_never_calls(snapshot, finding) && place_describe(finding);
 }
 
 /* Describe an amount of bytes: "1.5 MB". */

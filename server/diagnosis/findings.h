@@ -21,6 +21,7 @@ struct finding {
     const struct snapshot_rank *waiter;  /* who waits for culprit, or NULL */
     uint32_t n_waiters;                  /* that wait for it, with that one */
     char detail[LIMIT_ERROR_TEXT];       /* what the rule alone has to say */
+    char place[LIMIT_ERROR_TEXT / 2];    /* where the culprit's program is */
     size_t n_culprits;
     uint32_t culprits[LIMIT_WHY_CULPRITS];
 };
@@ -32,6 +33,7 @@ finding_fn finding_missing_at_join;
 finding_fn finding_forming;
 finding_fn finding_ended_after_stop;
 finding_fn finding_ended_after_loss;
+finding_fn finding_ended_after_failure;
 finding_fn finding_ended;
 finding_fn finding_mismatch;
 finding_fn finding_stopped;
@@ -45,7 +47,9 @@ finding_fn finding_silent;
 finding_fn finding_half_joined;
 finding_fn finding_deadlock_of_communicators;
 finding_fn finding_deadlock;
+finding_fn finding_computes_at;
 finding_fn finding_computes;
+finding_fn finding_never_calls_at;
 finding_fn finding_never_calls;
 finding_fn finding_slow_link;
 finding_fn finding_waits;

@@ -90,6 +90,8 @@ struct snapshot_rank {
     const char *failure;  /* text of its last failed call, or "" */
     enum hoop_status failure_status;
     struct snapshot_process process;
+    const char *stack; /* where its program is: a line that says it, and the
+                          stack; or "" */
     /* The longest time for which one rank waited for this one in the last
      * minute, and which rank that was. */
     uint64_t held_up_ms;

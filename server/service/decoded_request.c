@@ -69,8 +69,12 @@ leave_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct leave_request *request = body;
 
-    event->leave = (struct cluster_member_leave){member_id(&request->member),
-                                                 request->totals};
+    event->leave = (struct cluster_member_leave){
+        .member = member_id(&request->member),
+        .totals = request->totals,
+        .failure = request->failure.bytes,
+        .n_failure = request->failure.n_bytes,
+    };
 }
 
 static void

@@ -20,6 +20,7 @@ enum {
     /* Of so many ranks, those furthest behind, the texts of failures are sent:
      * those of all would not fit into a message. */
     WHY_FAILURES_MAX = 256,
+    WHY_STACKS_MAX = 64, /* likewise */
 };
 
 /* The snapshot of a job, and what it points to. */
@@ -94,6 +95,7 @@ rank_of_member(const struct cluster_member *member)
         .finished = "",
         .failure = "",
         .process = {.where = ""},
+        .stack = "",
         .held_up_rank = SNAPSHOT_NO_RANK,
     };
 }
@@ -107,6 +109,7 @@ rank_fill_details(const struct activity_details *from,
 
     rank->finished = from->finished;
     rank->failure = from->failure;
+    rank->stack = status_span_text(from->stack);
     rank->failure_status = from->failure_status <= HOOP_E_RANK_FAILED
                                ? (enum hoop_status)from->failure_status
                                : HOOP_E_UNKNOWN;
@@ -167,8 +170,10 @@ processes_take_over(const struct job_snapshot *job, size_t from)
         /* A rank that has answered was not stopped when it did. */
         if (!is_own && (rank->has_answered || rank->process.state))
             continue;
-        /* A thread that waits in a call runs just to answer. */
-        if (is_own && rank->call.text[0] && seen->state == 'R')
+        /* A thread that waits in a call polls or sleeps there, as its line
+         * says. */
+        if (is_own && rank->call.text[0] &&
+            (seen->state == 'R' || seen->state == 'S'))
             continue;
         rank->process = (struct snapshot_process){
             .state = seen->state >= 'A' && seen->state <= 'z'
@@ -338,6 +343,10 @@ why_ranks_write(const struct snapshot *snapshot, struct why_lists *lists)
         if (i < WHY_FAILURES_MAX)
             snprintf(rank->failure, sizeof(rank->failure), "%s",
                      snapshot->ranks[at].failure);
+        if (i < WHY_STACKS_MAX)
+            rank->stack = (struct message_span){
+                (const uint8_t *)snapshot->ranks[at].stack,
+                strlen(snapshot->ranks[at].stack) + 1};
     }
 }
 

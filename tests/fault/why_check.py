@@ -270,6 +270,13 @@ def ended_lost(job):
     job.tell('leave', 0, 1)
 
 
+def ended_failed(job):
+    """All leave in good order, since a call had failed."""
+    mismatch(job)
+    job.await_done()
+    job.tell('leave', 0, 1, 2)
+
+
 def never_formed(job):
     """One of two comes, and gives up."""
     job.start(0, HOOP_JOIN_TIMEOUT='1')
@@ -325,6 +332,9 @@ CASES = {
     'ended_lost': (ended_lost, 3, {}, 'ended-lost', [2], re.compile(
         r'The job ended T s ago, and rank 2 \(host:1002\) was lost first: its process has '
         r'ended .*\.')),
+    'ended_failed': (ended_failed, 3, {}, 'ended-failed', [0, 1, 2], re.compile(
+        r'The job ended T s ago, after a call of rank \d \(host:\d+\) had failed: '
+        r'allreduce #1 \(.*rank \d \(host:\d+\) called allreduce #1 \(.*')),
     'never_formed': (never_formed, 2, {}, 'ended', [],
                      'The job ended T s ago: it never formed, since 1 of 2 workers came in '
                      'time.'),
@@ -354,6 +364,13 @@ def check_communicators(job, seen):
         raise Wrong(f'calls are of communicators {waits}, groups are {groups}')
 
 
+def check_last_calls(seen):
+    """Those that were left tell what they were in when the rank was lost."""
+    for rank in seen['ranks']:
+        if rank['state'] == 'left' and not rank['failure'].startswith(f'{CALL}: rank 2 '):
+            raise Wrong(f'rank {rank["rank"]} tells of its last call: {rank["failure"]}')
+
+
 def check(programs, folder, name, record):
     make, size, settings, kind, culprits, sentence = CASES[name]
     job = Job(programs, folder, size, **settings)
@@ -368,6 +385,8 @@ def check(programs, folder, name, record):
             raise Wrong(f'{name}: a rank that waits in a call is said to run')
         if name == 'deadlock':
             check_communicators(job, seen[-1])
+        if name == 'ended_lost':
+            check_last_calls(seen[-1])
     except Wrong as error:
         raise Wrong(f'{error}, but at last:\n{json.dumps(seen[-1:], indent=1)}'
                     f'\n{job.masked(seen[-1]["verdict"]) if seen else ""}') from error

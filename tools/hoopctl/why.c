@@ -77,7 +77,7 @@ line_json(const struct hoop_control_why_rank *line)
     const struct hoop_control_activity *activity = rank->activity;
 
     return json_pack(
-        "{so so so so so so so so so so so so ss so so so so}", "rank",
+        "{so so so so so so so so so so so so ss so so so so so}", "rank",
         rank_number_json(rank->rank), "host", json_text(rank->host), "pid",
         json_number(rank->pid), "state", json_text(rank->state), "reason",
         json_text(rank->reason), "lost_revision",
@@ -89,7 +89,7 @@ line_json(const struct hoop_control_why_rank *line)
         "process", process_text(line->process), "where", json_text(line->where),
         "swapped_kib", json_number(line->swapped_kib), "held_up_ms",
         json_number(line->held_up_ms), "held_up_rank",
-        rank_number_json(line->held_up_rank));
+        rank_number_json(line->held_up_rank), "stack", json_text(line->stack));
 }
 
 static void
@@ -134,7 +134,8 @@ call_show(const struct hoop_control_why_rank *line)
     else if (activity->silence[0])
         printf("  %s", show(activity->silence, &first));
     else if (!activity->call[0])
-        printf("  in no call");
+        printf("%s",
+               strcmp(line->rank->state, "left") == 0 ? "" : "  in no call");
     else
         printf("  in %s%s%s%s%s for %.1f s, waits for %s",
                show(activity->call, &first),
@@ -159,6 +160,44 @@ process_show(const struct hoop_control_why_rank *line)
         printf(", %" PRIu64 " MiB swapped out", line->swapped_kib / 1024);
 }
 
+/* Write the first line of a text, and return what follows it. */
+static const char *
+first_line(const char *text, struct shown *room)
+{
+    const size_t n = strcspn(text, "\n");
+    char line[512];
+
+    snprintf(line, sizeof(line), "%.*s", (int)n, text);
+    (void)show(line, room);
+    return text[n] ? text + n + 1 : text + n;
+}
+
+static bool
+is_culprit(const struct hoop_control_verdict *verdict,
+           const struct hoop_control_why_rank *line)
+{
+    for (size_t i = 0; i < verdict->n_culprits; i++) {
+        if (verdict->culprits[i] == line->rank->rank)
+            return true;
+    }
+    return false;
+}
+
+/* The stack of a rank that holds up nobody would hide the others. */
+static void
+stack_show(const struct hoop_control_verdict *verdict,
+           const struct hoop_control_why_rank *line)
+{
+    struct shown frame;
+    const char *frames =
+        is_culprit(verdict, line) ? first_line(line->stack, &frame) : "";
+
+    while (frames[0]) {
+        frames = first_line(frames, &frame);
+        printf("%16s %s\n", "", frame.text);
+    }
+}
+
 static void
 line_show(const struct hoop_control_why_rank *line)
 {
@@ -177,6 +216,10 @@ line_show(const struct hoop_control_why_rank *line)
         printf("; has finished %s", show(line->finished, &text));
     if (line->failure[0])
         printf("; its last failure: %s", show(line->failure, &text));
+    if (line->stack[0]) {
+        (void)first_line(line->stack, &text);
+        printf("; at %s", text.text);
+    }
     printf("\n");
 }
 
@@ -194,8 +237,10 @@ table_show(const struct hoop_control_verdict *verdict, bool has_all)
     if (n_lines > 0)
         printf("\n%6s %-8s %s\n", "RANK", "STATE",
                "PROCESS, CALL (furthest behind first)");
-    for (size_t i = 0; i < n_lines; i++)
+    for (size_t i = 0; i < n_lines; i++) {
         line_show(&verdict->ranks[i]);
+        stack_show(verdict, &verdict->ranks[i]);
+    }
     if (n_lines < verdict->n_ranks)
         printf("%6s and %zu more: hoopctl why --all\n", "",
                verdict->n_ranks - n_lines);

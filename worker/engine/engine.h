@@ -73,9 +73,11 @@ struct engine_activity {
     /* The call that has waited longest, if one waits. Its details are not
      * set. */
     struct rank_activity line;
-    /* The lists of details are the ones below; its pointers are not set. */
+    /* The lists of details are the ones below; its pointers are not set. Of the
+     * processes, only the ranks are named: to look at them is no work of the
+     * progress owner. */
     struct activity_details details;
-    struct rank_process processes[LIMIT_ACTIVITY_PROCESSES];
+    uint32_t process_ranks[LIMIT_ACTIVITY_PROCESSES];
     struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
     struct rank_asker askers[LIMIT_ACTIVITY_ASKERS];
 };
@@ -220,6 +222,12 @@ engine_request_peer_views(struct engine *engine, uint64_t question);
  * unanswered one. */
 void
 engine_query_activity(struct engine *engine, uint64_t query);
+/* Tell what this rank finished last and, unless calls have ended well since,
+ * what its last failed call said. Call it after engine_shutdown(), when no other
+ * thread uses the engine. */
+void
+engine_describe_end(struct engine *engine,
+                    struct activity_details *out_details);
 /* Returns whether engine_request_peer_views() has an answer pending. The
  * background then looks in more often. */
 bool

@@ -451,8 +451,8 @@ query_answer_report_send(struct lease_client *lease_client,
     if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
     if (report->activity_query &&
-        activity_details_pack(&report->activity, &details, &n_details) ==
-            HOOP_OK)
+        activity_details_pack(lease_client->options.roster, &report->activity,
+                              &details, &n_details) == HOOP_OK)
         request.activity.details = (struct message_span){details, n_details};
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&request, &pack);

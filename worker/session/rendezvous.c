@@ -583,9 +583,10 @@ rendezvous_leave(const struct rendezvous *rendezvous,
     if (why[0])
         report_request_encode(&report, &pack);
     else
-        leave_request_encode(
-            &(struct leave_request){report.reporter, rendezvous->totals},
-            &pack);
+        leave_request_encode(&(struct leave_request){report.reporter,
+                                                     rendezvous->totals,
+                                                     rendezvous->failure},
+                             &pack);
     if (sync_call_run(&sync_call, rendezvous, call, &pack) != HOOP_OK)
         log_debug("session", "leaving without a notice to the coordinator: %s",
                   sync_call.text);

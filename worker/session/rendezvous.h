@@ -24,7 +24,8 @@ struct rendezvous {
     struct rpc_client *client; /* uses that loop */
     const struct config *config;
     uint64_t *credential;      /* this member's; rendezvous_join() writes it */
-    struct rank_totals totals; /* told when this member leaves */
+    struct rank_totals totals; /* told when this member leaves, as the next */
+    struct message_span failure; /* see leave_request */
 };
 
 /*

@@ -28,6 +28,7 @@
 #include "net/socket.h"
 #include "rpc/rpc_client.h"
 #include "select/tuner.h"
+#include "session/activity_details.h"
 #include "session/advertise.h"
 #include "session/comm.h"
 #include "session/config.h"
@@ -37,6 +38,7 @@
 #include "session/launcher.h"
 #include "session/lease_client.h"
 #include "session/loop_thread.h"
+#include "session/program_stack.h"
 #include "session/rendezvous.h"
 #include "session/session.h"
 #include "session/world.h"
@@ -72,6 +74,8 @@ struct hoop_session {
     struct roster *roster;
     struct data_path data_path;
     struct lease_client *lease_client;
+    struct stack_wait *stack_wait; /* until the last query can be answered */
+    uint64_t activity_query;       /* the loop's: that query */
     struct tuner *tuner;
     uint64_t world_id;
     struct world world;
@@ -207,12 +211,22 @@ session_send_activity(void *owner,
         lease_client_send_activity(session->lease_client, query, activity);
 }
 
+/* The program's stack is read first, so that the answer can tell it. */
 static void
 session_query_activity(void *owner, uint64_t query)
 {
+    struct hoop_session *session = owner;
+
+    session->activity_query = query;
+    stack_wait_start(session->stack_wait);
+}
+
+static void
+session_on_stack_read(void *owner)
+{
     const struct hoop_session *session = owner;
 
-    engine_query_activity(session->data_path.engine, query);
+    engine_query_activity(session->data_path.engine, session->activity_query);
 }
 
 static void
@@ -448,6 +462,9 @@ session_create_components(struct hoop_session *session,
     if (status == HOOP_OK)
         status = session_create_connector(session);
     if (status == HOOP_OK)
+        status = stack_wait_create(session->loop, session_on_stack_read,
+                                   session, &session->stack_wait);
+    if (status == HOOP_OK)
         status = session_create_lease_client(session, reply);
     if (status == HOOP_OK)
         status =
@@ -554,6 +571,7 @@ static void
 session_leave_job(struct hoop_session *session)
 {
     const bool has_left = session->has_loop_thread;
+    CLEANUP(free) uint8_t *failure = NULL;
 
     if (session->has_loop_thread) {
         engine_shutdown(session->data_path.engine,
@@ -563,6 +581,7 @@ session_leave_job(struct hoop_session *session)
         session->has_loop_thread = false;
     }
     lease_client_destroy(STEAL(session->lease_client));
+    stack_wait_destroy(STEAL(session->stack_wait));
     if (has_left)
         connector_await_welcomes(session->data_path.connector);
     connector_destroy(STEAL(session->data_path.connector));
@@ -580,7 +599,10 @@ session_leave_job(struct hoop_session *session)
                                    session->config.place.membership == 0);
 
         rendezvous.totals = session_totals(session);
-
+        if (has_left &&
+            activity_end_pack(session->data_path.engine, &failure,
+                              &rendezvous.failure.n_bytes) == HOOP_OK)
+            rendezvous.failure.bytes = failure;
         rendezvous_leave(&rendezvous, session->roster,
                          has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
                          session->give_up_reason, SESSION_LEAVE_TIMEOUT_MS);

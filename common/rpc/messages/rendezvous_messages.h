@@ -153,12 +153,17 @@ struct member_request {
 struct leave_request {
     struct member_request member;
     struct rank_totals totals; /* since the join; all 0: not told */
+    /* If the member's last call has failed: an encoded activity_details, which
+     * says so. */
+    struct message_span failure;
 };
 MESSAGE(leave_request,
         FIELD(member.epoch),
         FIELD(member.incarnation),
         OPTIONAL(1),
-        FIELD_STRUCT(totals, rank_totals))
+        FIELD_STRUCT(totals, rank_totals),
+        OPTIONAL(1),
+        FIELD_BIN(failure, LIMIT_ACTIVITY_DETAILS))
 
 /* Renew. It may carry answers: which ranks the member hears, and which call it
  * is in; and what the member has done so far. */

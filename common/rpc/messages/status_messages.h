@@ -106,6 +106,15 @@ MESSAGE(job_member,
         OPTIONAL(1),
         FIELD(given_up_revision))
 
+/* Return the text in a span that holds one with its final 0, or "". */
+static inline const char *
+status_span_text(struct message_span span)
+{
+    return span.n_bytes > 0 && span.bytes[span.n_bytes - 1] == 0
+               ? (const char *)span.bytes
+               : "";
+}
+
 /* In place of a rank: there is none. */
 #define STATUS_RANK_NONE UINT32_MAX
 /* In place of a time. */
@@ -178,6 +187,9 @@ struct activity_details {
     struct rank_wait *waits; /* those waited for longest */
     size_t n_askers;
     struct rank_asker *askers; /* who asked it for a sign of life lately */
+    /* Where its program is, a text with its final 0: the first line says it in
+     * short, the others are the stack. Empty: not told, as by older ranks. */
+    struct message_span stack;
 };
 MESSAGE(activity_details,
         FIELD(communicator_id),
@@ -196,7 +208,9 @@ MESSAGE(activity_details,
                       rank_process,
                       LIMIT_ACTIVITY_PROCESSES),
         FIELD_STRUCTS(waits, n_waits, rank_wait, LIMIT_ACTIVITY_WAITS),
-        FIELD_STRUCTS(askers, n_askers, rank_asker, LIMIT_ACTIVITY_ASKERS))
+        FIELD_STRUCTS(askers, n_askers, rank_asker, LIMIT_ACTIVITY_ASKERS),
+        OPTIONAL(1),
+        FIELD_BIN(stack, LIMIT_PROGRAM_STACK))
 
 /* Which call a rank is in, as the rank reports it. */
 struct rank_activity {
@@ -328,6 +342,7 @@ struct why_rank {
     uint32_t held_up_rank;  /* STATUS_RANK_NONE: none */
     uint64_t lost_revision; /* of the change in which it was lost; 0: it is
                                not */
+    struct message_span stack; /* as in activity_details */
 };
 MESSAGE(why_rank,
         FIELD(last_sign_ms),
@@ -349,7 +364,9 @@ MESSAGE(why_rank,
         FIELD(swapped_kib),
         FIELD(held_up_ms),
         FIELD(held_up_rank),
-        FIELD(lost_revision))
+        FIELD(lost_revision),
+        OPTIONAL(1),
+        FIELD_BIN(stack, LIMIT_PROGRAM_STACK))
 
 /* Why: the job is in the metadata, and the request has no body. */
 struct why_reply {

@@ -7,7 +7,7 @@ import os
 import sys
 from multiprocessing import util
 
-from hoop import _abort
+from hoop import _abort, _stack
 from hoop_torch._backend import retire, world
 from hoop_torch._error import Error
 
@@ -41,6 +41,7 @@ def watch() -> None:
     It also makes no callback run while Python ends, as that would end the process by SIGABRT.
     """
     _abort.watch(_tell)
+    _stack.watch()
     if os.getpid() not in _watched:
         if not _watched:
             atexit.register(retire)

@@ -8,7 +8,6 @@
 #include "hoop/comm.h"
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "engine/context.h"
 #include "engine/failure/heartbeat.h"
 #include "engine/failure/op_history.h"
@@ -250,35 +249,24 @@ finished_fill(struct engine *engine, struct activity_details *details)
 }
 
 static void
-process_add(struct engine_activity *activity, uint32_t rank, uint32_t pid)
+process_name(struct engine_activity *activity, uint32_t rank)
 {
-    struct process_glance glance;
-
-    if (activity->details.n_processes == LIMIT_ACTIVITY_PROCESSES)
-        return;
-    process_look(pid, &glance);
-    struct rank_process *shown =
-        &activity->processes[activity->details.n_processes++];
-    *shown = (struct rank_process){
-        .rank = rank,
-        .state = (uint32_t)(unsigned char)glance.state,
-        .swapped_kib = glance.swapped_kib,
-    };
-    snprintf(shown->where, sizeof(shown->where), "%s", glance.where);
+    if (activity->details.n_processes < LIMIT_ACTIVITY_PROCESSES)
+        activity->process_ranks[activity->details.n_processes++] = rank;
 }
 
-/* Describe this process, that of the awaited rank, and the next of the ranks
- * whose processes this one sees: together the ranks of a host see all. */
+/* Name this process, that of the awaited rank, and the next of the ranks whose
+ * processes this one sees: together the ranks of a host see all. */
 static void
-processes_fill(const struct engine *engine, struct engine_activity *activity)
+processes_name(const struct engine *engine, struct engine_activity *activity)
 {
     const struct roster *roster = engine->roster;
     const uint32_t awaited = activity->details.awaited_rank;
 
-    process_add(activity, roster->rank, roster->members[roster->rank].pid);
+    process_name(activity, roster->rank);
     if (awaited < roster->size && awaited != roster->rank &&
         roster->members[awaited].is_visible)
-        process_add(activity, awaited, roster->members[awaited].pid);
+        process_name(activity, awaited);
     for (uint32_t i = 1; i < roster->size; i++) {
         const uint32_t rank = (roster->rank + i) % roster->size;
 
@@ -286,7 +274,7 @@ processes_fill(const struct engine *engine, struct engine_activity *activity)
             return;
         if (rank != awaited && roster->members[rank].is_visible &&
             !engine->liveness.ranks[rank].is_lost)
-            process_add(activity, rank, roster->members[rank].pid);
+            process_name(activity, rank);
     }
 }
 
@@ -376,8 +364,19 @@ activity_report(struct engine *engine, uint64_t query)
         call_fill(op, &activity);
     finished_fill(engine, &activity.details);
     failure_fill(engine, &activity.details);
-    processes_fill(engine, &activity);
+    processes_name(engine, &activity);
     askers_fill(engine, &activity);
     waits_fill(engine, &activity);
     engine->options.on_activity(engine->options.owner, query, &activity);
+}
+
+void
+engine_describe_end(struct engine *engine, struct activity_details *out_details)
+{
+    *out_details = (struct activity_details){
+        .awaited_rank = STATUS_RANK_NONE,
+        .awaited_silence_ms = STATUS_TIME_UNKNOWN,
+    };
+    finished_fill(engine, out_details);
+    failure_fill(engine, out_details);
 }

@@ -3,8 +3,8 @@
  *
  * The coordinator asks on behalf of an operator. The answer says in which call
  * the rank is, whom it waits for and what is known of that rank, which calls it
- * has finished, and which processes of its host it sees in which state: a
- * process that is stopped cannot answer itself.
+ * has finished, and which processes of its host it sees, so that their state
+ * can be told, too: a process that is stopped cannot answer itself.
  *
  * Private to engine/. Thread: the progress owner's.
  */

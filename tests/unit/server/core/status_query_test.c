@@ -541,26 +541,6 @@ job_that_forms_is_told_without(void **state)
     assert_null(activities_of(&f, ask(&f)));
 }
 
-static void
-endings_only_the_last_are_known(void **state)
-{
-    static struct ended_jobs ended_jobs;
-
-    assert_null(ended_jobs_find(&ended_jobs, "0"));
-    for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
-        struct ended_job ended_job = {.epoch = i};
-
-        snprintf(ended_job.name, sizeof(ended_job.name), "%u", i % 70);
-        ended_jobs_add(&ended_jobs, &ended_job);
-    }
-    assert_int_equal(ended_jobs_count(&ended_jobs), LIMIT_ENDED_JOBS);
-    assert_int_equal(ended_jobs_at(&ended_jobs, 0)->epoch,
-                     LIMIT_ENDED_JOBS + 9);
-    assert_null(ended_jobs_find(&ended_jobs, "9"));
-    assert_int_equal(ended_jobs_find(&ended_jobs, "10")->epoch, 10);
-    assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
-}
-
 static uint64_t
 ask_why(struct fixture *f, const char *job, const char *token)
 {
@@ -691,6 +671,55 @@ ended_job_is_told_with_those_that_were_lost_first(void **state)
                 reply->job.members[1].lost_revision);
 }
 
+static void
+leave(struct fixture *f, uint64_t epoch, uint32_t rank, const uint8_t *failure)
+{
+    fixture_step(
+        f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                  .leave = {.member = {epoch, rank + 1},
+                                            .failure = failure,
+                                            .n_failure = failure ? 3 : 0}});
+}
+
+/* What a rank says of its last call when it leaves outlives the job. */
+static void
+ended_job_is_told_with_the_calls_that_failed(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+    const uint8_t failure[] = {7, 8, 9};
+
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+
+    for (uint32_t rank = 0; rank < 3; rank++)
+        leave(&f, epoch, rank, rank == 1 ? failure : NULL);
+    const struct cluster_reply *reply =
+        fixture_reply(&f, ask_why(&f, "a", NULL));
+    const struct cluster_member_activity *told = reply->job.activities;
+
+    assert_int_equal(reply->job.line.state, CLUSTER_JOB_ENDED);
+    assert_int_equal(reply->job.members[0].rank, 1);
+    assert_int_equal(reply->job.members[1].rank, 0);
+    assert_int_equal(told[0].n_details, 3);
+    assert_memory_equal(told[0].details, failure, 3);
+    assert_string_equal(told[0].silence, "");
+    assert_int_equal(told[1].n_details, 0);
+    assert_int_equal(told[0].missing_rank, CLUSTER_RANK_ANY);
+}
+
+static void
+ended_job_of_ranks_that_left_well_tells_nothing_of_calls(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    leave(&f, epoch, 0, NULL);
+    leave(&f, epoch, 1, NULL);
+    assert_null(fixture_reply(&f, ask_why(&f, "a", NULL))->job.activities);
+}
+
 /* Its token is needed as while it lived; and nobody learns of jobs that never
  * were. */
 static void
@@ -750,10 +779,12 @@ main(void)
         cmocka_unit_test(asker_is_answered_when_the_last_that_is_silent_leaves),
         cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
-        cmocka_unit_test(endings_only_the_last_are_known),
         cmocka_unit_test(why_is_answered_with_the_details_of_members),
         cmocka_unit_test(why_and_job_are_each_answered_in_kind),
         cmocka_unit_test(ended_job_is_told_with_those_that_were_lost_first),
+        cmocka_unit_test(ended_job_is_told_with_the_calls_that_failed),
+        cmocka_unit_test(
+            ended_job_of_ranks_that_left_well_tells_nothing_of_calls),
         cmocka_unit_test(ended_job_is_told_to_those_with_its_token),
         cmocka_unit_test(many_ends_of_a_job_are_bounded),
     };

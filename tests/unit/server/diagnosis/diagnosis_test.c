@@ -128,6 +128,7 @@ rank_of(const json_t *rank)
         .process = {.state = "RSDTX"[choice_of(rank, "process", processes)],
                     .where = text_of(rank, "where"),
                     .swapped_kib = number_of(rank, "swapped_kib", 0)},
+        .stack = text_of(rank, "stack"),
         .held_up_ms = number_of(rank, "held_up_ms", 0),
         .held_up_rank =
             (uint32_t)number_of(rank, "held_up_rank", SNAPSHOT_NO_RANK),
@@ -427,6 +428,56 @@ ended_job_names_the_rank_that_was_lost_first(void **state)
                    "first: killed by signal 9.");
 }
 
+/* Nobody was lost, yet they did not leave in good order. */
+static void
+ended_job_tells_the_call_that_had_failed(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+
+    recorded_load("moving", &recorded);
+    recorded.snapshot.state = SNAPSHOT_ENDED;
+    recorded.snapshot.age_ms = 5000;
+    for (uint32_t i = 0; i < 3; i++)
+        recorded.ranks[i].state = SNAPSHOT_LEFT;
+    recorded.ranks[1].failure = "barrier #3: this rank waited for rank 2";
+    recorded.ranks[1].failure_status = HOOP_E_TIMEOUT;
+    sentence_check(&recorded, "ended-failed", 1,
+                   "The job ended T s ago, after a call of rank 1 (host:1001) "
+                   "had failed: barrier #3: this rank waited for rank 2.");
+    recorded.ranks[2].failure = "barrier #3: rank 2 called allreduce #3";
+    recorded.ranks[2].failure_status = HOOP_E_MISMATCH;
+    sentence_check(&recorded, "ended-failed", 1,
+                   "The job ended T s ago, after a call of rank 2 (host:1002) "
+                   "had failed: barrier #3: rank 2 called allreduce #3.");
+}
+
+/* A program whose language knows its stack tells the line that it is at. */
+static void
+rank_in_no_call_is_told_with_the_line_of_its_program(void **state)
+{
+    static const char *const names[] = {"computes", "never_calls"};
+    static const char *const kinds[] = {"computes", "never-calls"};
+    static const char *const sentences[] = {
+        "Rank 2 (host:1002) is in no call of hoop and computes: train.py:41 in "
+        "load, called from train.py:88 in main" WAITS,
+        "Rank 2 (host:1002) is in no call of hoop and sleeps in read: "
+        "train.py:41 in load, called from train.py:88 in main" WAITS,
+    };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        CLEANUP(recorded_free) struct recorded recorded = {0};
+        struct verdict verdict = {0};
+
+        recorded_load(names[i], &recorded);
+        recorded.ranks[2].stack =
+            "train.py:41 in load, called from train.py:88 in main\n"
+            "train.py:41 in load\ntrain.py:88 in main";
+        sentence_check(&recorded, kinds[i], 2, sentences[i]);
+        diagnosis_make(&recorded.snapshot, &verdict);
+        assert_non_null(strstr(verdict.advice, "its stack is below"));
+    }
+}
+
 static void
 lost_rank_does_not_hide_what_holds_others_up(void **state)
 {
@@ -590,6 +641,8 @@ main(int argc, char **argv)
         cmocka_unit_test(job_in_which_nobody_answers_is_told),
         cmocka_unit_test(rank_that_holds_others_up_is_named_while_all_moves),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
+        cmocka_unit_test(ended_job_tells_the_call_that_had_failed),
+        cmocka_unit_test(rank_in_no_call_is_told_with_the_line_of_its_program),
         cmocka_unit_test(lost_rank_does_not_hide_what_holds_others_up),
         cmocka_unit_test(
             ranks_that_wait_in_unnamed_communicators_are_told_apart),

@@ -226,6 +226,7 @@ member_requests_without_totals_are_read(void **state)
                                    &left));
     assert_int_equal(left.member.incarnation, 5);
     assert_memory_equal(&left.totals, &none, sizeof(none));
+    assert_int_equal(left.failure.n_bytes, 0);
     assert_ok(renew_request_decode((struct message_span){renew, sizeof(renew)},
                                    &renewed));
     assert_int_equal(renewed.activity_query, 4);
@@ -296,8 +297,10 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
     body_check("join_request", &pack);
     join_reply_encode(&sample_reply, &pack);
     body_check("join_reply", &pack);
-    leave_request_encode(
-        &(struct leave_request){{3, UINT64_MAX}, sample_totals}, &pack);
+    leave_request_encode(&(struct leave_request){{3, UINT64_MAX},
+                                                 sample_totals,
+                                                 {(const uint8_t *)"\x90", 1}},
+                         &pack);
     body_check("leave_request", &pack);
     renew_request_encode(
         &(struct renew_request){{3, 5},

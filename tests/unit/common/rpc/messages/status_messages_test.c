@@ -56,6 +56,7 @@ static const struct activity_details sample_details = {
     .waits = sample_waits,
     .n_askers = 1,
     .askers = sample_askers,
+    .stack = {(const uint8_t *)"a.py:1 in f", sizeof("a.py:1 in f")},
 };
 
 static const struct job_reply sample_job = {
@@ -178,6 +179,19 @@ activity_details_travel_whole(void **state)
     assert_int_equal(details.waits[0].wait_ms, 30000);
     assert_int_equal(details.n_askers, 1);
     assert_int_equal(details.askers[0].age_ms, 40);
+    assert_string_equal(status_span_text(details.stack), "a.py:1 in f");
+}
+
+/* A text of a stranger that has no end is none. */
+static void
+span_without_a_final_0_holds_no_text(void **state)
+{
+    const uint8_t bytes[] = {'a', 'b', 0};
+
+    assert_string_equal(status_span_text((struct message_span){bytes, 3}),
+                        "ab");
+    assert_string_equal(status_span_text((struct message_span){bytes, 2}), "");
+    assert_string_equal(status_span_text((struct message_span){NULL, 0}), "");
 }
 
 /* The longest answer of a rank fits into its bound. */
@@ -190,8 +204,10 @@ longest_activity_details_fit(void **state)
     struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
     struct rank_asker askers[LIMIT_ACTIVITY_ASKERS];
     struct activity_details details = sample_details;
+    char stack[LIMIT_PROGRAM_STACK] = "";
     size_t n_bytes = 0;
 
+    details.stack = (struct message_span){(uint8_t *)stack, sizeof(stack)};
     for (size_t i = 0; i < COUNT_OF(processes); i++) {
         processes[i] = (struct rank_process){UINT32_MAX, 'S', "", UINT64_MAX};
         /* As long as a process tells it. */
@@ -300,6 +316,7 @@ main(void)
         cmocka_unit_test(job_reply_of_an_older_coordinator_says_less),
         cmocka_unit_test(activity_of_an_older_rank_says_less),
         cmocka_unit_test(activity_details_travel_whole),
+        cmocka_unit_test(span_without_a_final_0_holds_no_text),
         cmocka_unit_test(longest_activity_details_fit),
         cmocka_unit_test(why_reply_holds_the_rules_of_bodies),
         cmocka_unit_test(operator_bodies_hold_the_rules_of_bodies),

@@ -86,7 +86,7 @@ rank_in_no_call_tells_its_process_first(void **state)
     assert_string_equal(activity->details.finished, "");
     assert_int_equal(activity->details.failure_status, HOOP_OK);
     assert_true(activity->details.n_processes > 0);
-    assert_int_equal(activity->processes[0].rank, 1);
+    assert_int_equal(activity->process_ranks[0], 1);
 }
 
 static void
@@ -196,6 +196,8 @@ static void
 last_failure_is_told_and_no_call_that_was_given_up(void **state)
 {
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
+    struct engine *engine = engine_pair.sides[0].engine;
+    struct activity_details end;
     char bytes[4];
     struct op *op = NULL;
 
@@ -207,8 +209,15 @@ last_failure_is_told_and_no_call_that_was_given_up(void **state)
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_int_equal(ask(0)->details.failure_status, HOOP_E_TIMEOUT);
     assert_string_equal(answers[0].details.failure, error_text());
+    engine_describe_end(engine, &end);
+    assert_int_equal(end.failure_status, HOOP_E_TIMEOUT);
+    assert_string_equal(end.failure, answers[0].details.failure);
+    assert_int_equal(end.awaited_rank, STATUS_RANK_NONE);
     engine_pair_run(&engine_pair, sums_of_both);
     assert_int_equal(ask(0)->details.failure_status, HOOP_OK);
+    engine_describe_end(engine, &end);
+    assert_int_equal(end.failure_status, HOOP_OK);
+    assert_string_equal(end.finished, answers[0].details.finished);
 }
 
 #define ACTIVITY_TEST(name)                                                    \
