@@ -23,6 +23,7 @@
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
 #include "session/activity_details.h"
+#include "session/away_notice.h"
 #include "wire/pack.h"
 
 enum {
@@ -69,12 +70,9 @@ struct lease_client {
     uint64_t backoff_ms;
     bool *is_loss_known; /* [rank]: the coordinator has reported its end */
 
-    struct wait_notice wait; /* used while is_coordinator_away */
+    struct away_notice away;
     /* the connection broke, and no renewal has been answered since */
     bool was_disconnected;
-    bool is_coordinator_away;
-    bool has_printed_away_notice; /* a notice of the wait has been written */
-    struct loop_timer *notice;
 
     pthread_mutex_t lock; /* guards reports */
     struct report_list reports;
@@ -124,8 +122,7 @@ lease_client_end_membership(struct lease_client *lease_client, const char *why)
     lease_client->state = LEASE_CLIENT_MEMBERSHIP_ENDED;
     loop_timer_stop(lease_client->renewal);
     loop_timer_stop(lease_client->retry);
-    loop_timer_stop(lease_client->notice);
-    lease_client->is_coordinator_away = false;
+    away_notice_stop(&lease_client->away);
     log_warning("session", "this membership has ended: %s", why);
 }
 
@@ -156,66 +153,6 @@ lease_client_call(struct lease_client *lease_client,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Schedule the next notice about a coordinator that does not answer. */
-
-static void
-away_notice_schedule(struct lease_client *lease_client)
-{
-    const int left_ms = wait_notice_left_ms(&lease_client->wait);
-
-    if (left_ms >= 0)
-        loop_timer_start(lease_client->notice, (uint64_t)left_ms);
-}
-
-static void
-away_wait_begin(struct lease_client *lease_client)
-{
-    const struct lease_client_options *options = &lease_client->options;
-
-    if (lease_client->is_coordinator_away ||
-        options->config->wait_notice_ms == 0)
-        return;
-    lease_client->is_coordinator_away = true;
-    lease_client->has_printed_away_notice = false;
-    wait_notice_begin(&lease_client->wait, options->config->wait_notice_ms,
-                      NULL, 0);
-    away_notice_schedule(lease_client);
-}
-
-static void
-away_wait_end(struct lease_client *lease_client)
-{
-    if (!lease_client->is_coordinator_away)
-        return;
-    lease_client->is_coordinator_away = false;
-    loop_timer_stop(lease_client->notice);
-    if (lease_client->has_printed_away_notice)
-        log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
-                  lease_client->options.config->coordinator,
-                  (double)(clock_now_ns() - lease_client->wait.began_ns) /
-                      (double)CLOCK_NS_PER_S);
-}
-
-static void
-away_notice_on_timer(void *owner)
-{
-    struct lease_client *lease_client = owner;
-    const char *trouble =
-        rpc_client_disconnect_reason(lease_client->options.client);
-    char text[LIMIT_ERROR_TEXT];
-
-    if (trouble && !trouble[0])
-        trouble = "no answer yet";
-    snprintf(text, sizeof(text),
-             "waiting for hoopd at %s: %.500s; collectives and messages go on, "
-             "what asks the coordinator waits",
-             lease_client->options.config->coordinator,
-             trouble ? trouble : "it is connected, but does not answer");
-    lease_client->has_printed_away_notice = true;
-    wait_notice_log(&lease_client->wait, text);
-    away_notice_schedule(lease_client);
-}
-
 /* Renew the lease. */
 
 static void
@@ -225,7 +162,7 @@ lease_renewal_on_answer(void *owner, const struct rpc_answer *answer)
 
     if (answer->status == HOOP_OK) {
         lease_client->was_disconnected = false;
-        away_wait_end(lease_client);
+        away_notice_end(&lease_client->away);
         return;
     }
     if (rpc_failure_is_permanent(answer->status))
@@ -265,7 +202,7 @@ lease_renewal_send(void *owner)
     rpc_client_cancel(lease_client->options.client, *id);
     if (lease_client_call(lease_client, call, &pack, id) != HOOP_OK)
         log_debug("session", "the lease was not renewed: %s", error_text());
-    away_wait_begin(lease_client);
+    away_notice_begin(&lease_client->away);
 }
 
 /* A renewal that waits for the connection shows when the coordinator is back,
@@ -731,8 +668,8 @@ lease_client_create_timers(struct lease_client *lease_client)
         status = loop_timer_create(options->loop, failure_watch_request_send,
                                    lease_client, &lease_client->retry);
     if (status == HOOP_OK)
-        status = loop_timer_create(options->loop, away_notice_on_timer,
-                                   lease_client, &lease_client->notice);
+        status = away_notice_init(&lease_client->away, options->loop,
+                                  options->client, options->config);
     if (status == HOOP_OK)
         rpc_client_watch_connection(
             options->client, lease_client_on_coordinator_away, lease_client);
@@ -787,7 +724,7 @@ lease_client_destroy(struct lease_client *lease_client)
     coordinator_report_free(lease_client->own_report);
     loop_timer_destroy(lease_client->renewal);
     loop_timer_destroy(lease_client->retry);
-    loop_timer_destroy(lease_client->notice);
+    away_notice_deinit(&lease_client->away);
     pthread_mutex_destroy(&lease_client->lock);
     free(lease_client->is_loss_known);
     free(lease_client);
