@@ -7,6 +7,7 @@
 #include "algorithms/registry.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "dtype/dtype.h"
 #include "engine/failure/wait_diagnosis.h"
 
@@ -61,6 +62,7 @@ call_record_start(struct engine *engine)
             .rank = roster->rank,
             .size = roster->size,
             .pid = self->pid,
+            .clock_id = monotonic_clock_id(),
         },
         &engine->recorder);
     if (status != HOOP_OK)

@@ -44,6 +44,7 @@ struct comm_context;
 struct engine_collective;
 struct shm_region;
 struct op;
+struct recorder_round_trip;
 
 /* On the wire, communicator 0 means "no communicator", as in a failure notice
  * about a rank. The coordinator gives out ids from 0 (the world's) on, so
@@ -155,6 +156,12 @@ engine_poll_divisor(const struct engine *engine);
  * child). */
 enum hoop_status
 engine_check_not_forked(const struct engine *engine);
+
+/* The control thread has asked the coordinator for its clock; the flight
+ * recorder, if there is one, keeps the best of these. */
+void
+engine_compare_clocks(struct engine *engine,
+                      const struct recorder_round_trip *trip);
 
 /* The control thread has connected to rank. The engine takes ownership of
  * fd. */
