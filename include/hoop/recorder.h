@@ -94,7 +94,7 @@ struct hoop_recorded_call {
     uint32_t waited_for; /* of a failure: for whom the call waited in the end */
     uint32_t peer;       /* root or peer, a rank of the communicator */
     uint32_t path;       /* bits of enum hoop_recorded_path */
-    uint32_t retries;
+    uint32_t retries; /* tries of the same call before: HOOP_ON_FAILURE=retry */
     bool is_message;
     bool is_partial; /* the rank was killed, or had no processor for long, while
                         it changed the record: what is later than called_ns may

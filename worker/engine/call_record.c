@@ -91,6 +91,7 @@ call_to_recorder_call(const struct comm_context *context,
         .dtype = has_dtype ? (uint8_t)call->dtype : RECORDER_NO_NAME,
         .reduce_op = parts & CALL_HAS_REDUCE_OP ? (uint8_t)call->reduce_op
                                                 : RECORDER_NO_NAME,
+        .retries = atomic_load(&context->n_retries),
     };
 }
 

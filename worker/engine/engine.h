@@ -353,6 +353,11 @@ context_timeout(const struct comm_context *context);
  * those collectives. */
 void
 context_set_wait_purpose(struct comm_context *context, const char *purpose);
+/* Until this is called with 0, collectives of context repeat a call that has
+ * been tried n times before; what the recorder cannot hold counts as its
+ * maximum. Thread: the one that runs those collectives. */
+void
+context_set_retries(struct comm_context *context, uint32_t n);
 /* Returns this rank's settings, enum call_setting, which members compare. */
 uint32_t
 context_agreed_settings(const struct comm_context *context);

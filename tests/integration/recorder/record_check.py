@@ -3,8 +3,8 @@
 
 Usage: record_check.py HOOPRUN HOOPCTL PROGRAM RECORDER.md TRAIN_3D [--analyzer]
 
-Runs jobs that end well, in a mismatch, without a rank, and by the death of one,
-one that hangs, and a training. Their records must fit the schema
+Runs jobs that end well, in a mismatch, without a rank, by the death of one, and
+in spite of it, one that hangs, and a training. Their records must fit the schema
 of the page, say what happened, and agree in all formats; PyTorch's analyzer, if
 there is one, must find the same rank. With --analyzer there must be one.
 """
@@ -73,10 +73,12 @@ def record(*arguments):
 def job(folder, ending, n_ranks=RANKS, *options):
     """Runs a job; returns its record in hoop's format."""
     environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
+    if ending == 'retried':
+        environment['HOOP_ON_FAILURE'] = 'retry'
     done = subprocess.run(
         [HOOPRUN, '-n', str(n_ranks), *options, PROGRAM, ending], text=True,
         capture_output=True, timeout=100, env=environment)
-    assert (done.returncode == 0) == (ending == 'good'), done
+    assert (done.returncode == 0) == (ending in ('good', 'retried')), done
     return json.loads(record(folder, '--json', *options))
 
 
@@ -121,6 +123,14 @@ def check_ending(rank, ending):
         assert last['waited_for'] != rank['rank'], last
     if ending == 'killed' and rank['rank'] != MISSING:
         assert last['status'] == 'PEER_LOST', last
+
+
+def check_retried(rank):
+    """The call in which the others lost a rank was made again, without it."""
+    sums = [(call['retries'], call['state']) for call in rank['calls']
+            if call['reduce_op'] == 'sum']
+    assert sums[-2:] == [(0, 'failed'), (1, 'done')], sums
+    assert sum(call['retries'] for call in rank['calls']) == 1, rank
 
 
 def trace_of(folder):
@@ -294,6 +304,13 @@ def main():
             if said is not None:
                 check_analysis(said, ending)
                 n_analyzed += 1
+        folder = os.path.join(root, 'retried')
+        whole = job(folder, 'retried')
+        validate(whole, schema)
+        for rank in whole['ranks']:
+            if rank['rank'] != MISSING:
+                check_retried(rank)
+        check_trace(folder, whole)
         compared = check_training(os.path.join(root, 'training'))
         hanging_job(os.path.join(root, 'hangs'))
         check_runs(root)
