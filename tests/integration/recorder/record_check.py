@@ -2,11 +2,12 @@
 """tests/integration/recorder/record_check.py - what hoopctl record writes
 
 Usage: record_check.py HOOPRUN HOOPCTL PROGRAM RECORDER.md TRAIN_3D [--analyzer]
+The last argument says that PyTorch's analyzer must be there.
 
-Runs jobs that end well, in a mismatch, without a rank, by the death of one, and
-in spite of it, one that hangs, and a training. Their records must fit the schema
-of the page, say what happened, and agree in all formats; PyTorch's analyzer, if
-there is one, must find the same rank. With --analyzer there must be one.
+Runs jobs that end well, in a mismatch, without a rank, and by the death of one,
+and one that hangs. Their records must fit the schema of the page, say what
+happened, and agree in all formats; PyTorch's analyzer, if there is one, must
+find the same rank.
 """
 
 import importlib.util
@@ -150,6 +151,51 @@ def check_trace(folder, whole):
     assert whole['clock']['rank_error_ns'] < 100_000_000, whole['clock']
 
 
+def first(trace, phase):
+    return next(event for event in trace['traceEvents'] if event['ph'] == phase)
+
+
+def move_rank(trace, whole):
+    """All that rank 1 did is a second later; trace and records agree."""
+    for event in trace['traceEvents']:
+        if event['pid'] == 1 and 'ts' in event:
+            event['ts'] += 1e6
+    for call in whole['ranks'][1]['calls']:
+        for name in ('called_ns', 'ended_ns'):
+            call[name] += 10**9
+
+
+SPOILS = {
+    'a field is missing': lambda trace, _: first(trace, 'X').pop('cat'),
+    'a field is of another kind': lambda trace, _: first(trace, 's').update(id='1'),
+    'an event is no call': lambda trace, _: trace['traceEvents'].append(
+        dict(first(trace, 'X'), ts=0)),
+    'a call is no event': lambda trace, _: trace['traceEvents'].remove(
+        first(trace, 'X')),
+    'an event is longer': lambda trace, _: first(trace, 'X').update(dur=1e9),
+    'a flow has one end': lambda trace, _: trace['traceEvents'].remove(
+        first(trace, 'f')),
+    'a message is no flow': lambda trace, _: [
+        trace['traceEvents'].remove(first(trace, phase)) for phase in 'sf'],
+    'a flow ends in no call': lambda trace, _: first(trace, 'f').update(ts=1e9),
+    'a rank has no name': lambda trace, _: trace['traceEvents'].remove(
+        first(trace, 'M')),
+    'a rank is late': move_rank,
+}
+
+
+def check_checker(trace, whole):
+    """What is wrong with a trace in one place is found."""
+    for name, spoil in SPOILS.items():
+        spoiled = json.loads(json.dumps([trace, whole]))
+        spoil(*spoiled)
+        try:
+            trace_check.check(*spoiled)
+        except AssertionError:
+            continue
+        raise RuntimeError(f'not found: {name}')
+
+
 def check_training(folder):
     """Three kinds of parallelism: many communicators, messages both ways."""
     environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
@@ -162,7 +208,8 @@ def check_training(folder):
     assert len(whole['ranks']) == 8, whole['ranks']
     n_collectives, n_messages = trace_check.check(trace_of(folder), whole)
     assert n_collectives > 100 and n_messages > 20, (n_collectives, n_messages)
-    return n_collectives, n_messages
+    print(f'a training: {n_collectives} collectives, {n_messages} messages and '
+          f"{whole['clock']} agree")
 
 
 def analyze(folder):
@@ -300,6 +347,8 @@ def main():
                 check_alone(rank)
                 check_ending(rank, ending)
             check_trace(folder, whole)
+            if ending == 'good':
+                check_checker(trace_of(folder), whole)
             said = analyze(folder)
             if said is not None:
                 check_analysis(said, ending)
@@ -311,12 +360,10 @@ def main():
             if rank['rank'] != MISSING:
                 check_retried(rank)
         check_trace(folder, whole)
-        compared = check_training(os.path.join(root, 'training'))
+        check_training(os.path.join(root, 'training'))
         hanging_job(os.path.join(root, 'hangs'))
         check_runs(root)
-    print(f'4 jobs, {n_analyzed} of them analysed by PyTorch, too; '
-          'a training, of which %u collectives and %u messages show one clock'
-          % compared)
+    print(f"4 jobs, {n_analyzed} of them analysed by PyTorch, too")
 
 
 main()
