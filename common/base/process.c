@@ -360,23 +360,44 @@ process_all_are_visible(void)
     return !hides;
 }
 
-uint64_t
-pid_namespace_id(void)
+/* Returns a number for a namespace of this kernel; 0: it is not known which
+ * kernel this is. */
+static uint64_t
+namespace_id(const struct stat *space)
 {
     char boot_id[BOOT_ID_BYTES + 1] = "";
     char text[128];
-    struct stat space;
 
     if (!proc_file_read("/proc/sys/kernel/random/boot_id", sizeof(boot_id),
                         boot_id) ||
-        !boot_id[0] || !proc_is_own_namespace() ||
-        stat("/proc/self/ns/pid", &space))
+        !boot_id[0])
         return 0;
     const int n_text =
         snprintf(text, sizeof(text), "%s/%ju/%ju", boot_id,
-                 (uintmax_t)space.st_dev, (uintmax_t)space.st_ino);
+                 (uintmax_t)space->st_dev, (uintmax_t)space->st_ino);
     const uint64_t digest = digest_bytes(text, (size_t)n_text);
     return digest > 0 ? digest : 1;
+}
+
+uint64_t
+pid_namespace_id(void)
+{
+    struct stat space;
+
+    if (!proc_is_own_namespace() || stat("/proc/self/ns/pid", &space) < 0)
+        return 0;
+    return namespace_id(&space);
+}
+
+/* A kernel without time namespaces has one clock. */
+uint64_t
+monotonic_clock_id(void)
+{
+    struct stat space;
+
+    if (stat("/proc/self/ns/time", &space) < 0)
+        space = (struct stat){0};
+    return namespace_id(&space);
 }
 
 /*

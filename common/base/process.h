@@ -45,6 +45,14 @@ process_has_ended(uint32_t pid);
 uint64_t
 pid_namespace_id(void);
 
+/*
+ * Return a number that is equal in two processes if they have the same
+ * CLOCK_MONOTONIC: that of the same running kernel, in the same time namespace.
+ * 0: not known. Thread: any.
+ */
+uint64_t
+monotonic_clock_id(void);
+
 /* Processor time of all threads of a process so far; 0 where the kernel does
  * not tell. */
 struct process_cpu_time {

@@ -30,7 +30,8 @@ struct hoop_recorded_rank {
     uint32_t size; /* of the world that it joined */
     uint32_t pid;
     uint64_t epoch;      /* of that world */
-    uint64_t started_ns; /* when it joined; this and all times: since 1970 */
+    uint64_t started_ns; /* when it joined; this and all times: since 1970, on
+                            its host's clock until hoop_recordings_align() */
     uint64_t seen_ns;    /* when it compared its clocks last: about once in a
                             second while it waits */
     uint64_t clock_error_ns; /* how wrong a time can be on its host's clock;
@@ -93,7 +94,7 @@ struct hoop_recorded_call {
     uint32_t waited_for; /* of a failure: for whom the call waited in the end */
     uint32_t peer;       /* root or peer, a rank of the communicator */
     uint32_t path;       /* bits of enum hoop_recorded_path */
-    uint32_t retries;
+    uint32_t retries; /* tries of the same call before: HOOP_ON_FAILURE=retry */
     bool is_message;
     bool is_partial; /* the rank was killed, or had no processor for long, while
                         it changed the record: what is later than called_ns may
@@ -128,6 +129,31 @@ hoop_recording_calls(const hoop_recording_t *recording, size_t *out_n_calls);
  * long as the recording. */
 HOOP_API const struct hoop_recorded_comm *
 hoop_recording_comms(const hoop_recording_t *recording, size_t *out_n_comms);
+
+/* On which clock times are. */
+enum hoop_recorded_clock {
+    HOOP_RECORDED_CLOCK_OF_COORDINATOR,
+    HOOP_RECORDED_CLOCK_OF_HOST,      /* the one on which all ranks ran */
+    HOOP_RECORDED_CLOCK_OF_EACH_HOST, /* each rank's own */
+};
+
+/* How times of several recordings compare. UINT64_MAX: it is not known. Later
+ * versions may add members at the end. */
+struct hoop_recorded_alignment {
+    enum hoop_recorded_clock clock;
+    uint64_t error_ns;      /* how wrong a time can be on that clock */
+    uint64_t rank_error_ns; /* the same moment can have times that differ so
+                               much on two ranks */
+};
+
+/* Put the times of recordings of one run on one clock: the coordinator's, if a
+ * rank of each host has compared its own with that one; else, if all ranks ran
+ * on one host, that host's. If neither is so, they stay as they are. Ranks of
+ * one host stay exact beside each other. */
+HOOP_API void
+hoop_recordings_align(hoop_recording_t *const *recordings,
+                      size_t n_recordings,
+                      struct hoop_recorded_alignment *out_alignment);
 
 HOOP_END
 

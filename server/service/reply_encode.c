@@ -111,12 +111,15 @@ world_encode(const struct cluster_join_result *world,
 }
 
 static enum hoop_status
-lease_encode(const struct cluster_lease_result *lease, struct pack *pack)
+lease_encode(const struct cluster_lease_result *lease,
+             const struct reply_encode_context *context,
+             struct pack *pack)
 {
     lease_reply_encode(
         &(struct lease_reply){.membership_epoch = lease->membership_epoch,
                               .revision = lease->revision,
-                              .lease_ms = lease->lease_ms},
+                              .lease_ms = lease->lease_ms,
+                              .clock_ns = context->clock_ns},
         pack);
     return HOOP_OK;
 }
@@ -330,7 +333,7 @@ jobs_encode(const struct cluster_jobs *from,
 {
     struct jobs_reply reply = {
         .uptime_ms = context->uptime_ms,
-        .clock_ms = context->clock_ms,
+        .clock_ms = context->clock_ns / CLOCK_NS_PER_MS,
         .serving = context->serving,
         .n_jobs = from->n_items,
     };
@@ -467,7 +470,7 @@ reply_encode_body(const struct cluster_reply *reply,
     case CLUSTER_REPLY_WORLD:
         return world_encode(&reply->world, context->roster, pack);
     case CLUSTER_REPLY_LEASE:
-        return lease_encode(&reply->lease, pack);
+        return lease_encode(&reply->lease, context, pack);
     case CLUSTER_REPLY_CHANGES:
         return changes_encode(&reply->changes, context->now_ns, pack);
     case CLUSTER_REPLY_GROUPS:

@@ -58,7 +58,7 @@ struct reply_encode_context {
     struct encoded_roster *roster; /* borrowed */
     uint64_t now_ns;
     uint64_t uptime_ms;
-    uint64_t clock_ms; /* milliseconds since 1970 */
+    uint64_t clock_ns; /* since 1970 */
     uint32_t serving;  /* enum health_serving */
     const char *version;
 };

@@ -188,7 +188,7 @@ cluster_reply_send(struct service *service, const struct cluster_reply *reply)
         .roster = &service->roster,
         .now_ns = now_ns,
         .uptime_ms = (now_ns - service->started_ns) / CLOCK_NS_PER_MS,
-        .clock_ms = clock_wall_ns() / CLOCK_NS_PER_MS,
+        .clock_ns = clock_wall_ns(),
         .serving = serving(service),
         .version = service->version,
     };

@@ -105,6 +105,27 @@ require_calls(const hoop_recording_t *recording)
     }
 }
 
+/* Times that are not there do not appear, and others do not vanish. */
+static void
+require_alignment(hoop_recording_t *recording)
+{
+    struct hoop_recorded_alignment alignment;
+    size_t n_calls;
+    const struct hoop_recorded_call *calls =
+        hoop_recording_calls(recording, &n_calls);
+    size_t n_ended = 0;
+
+    for (size_t i = 0; i < n_calls; i++)
+        n_ended += calls[i].ended_ns != 0;
+    hoop_recordings_align(&recording, 1, &alignment);
+    for (size_t i = 0; i < n_calls; i++)
+        n_ended -= calls[i].ended_ns != 0;
+    fuzz_require(n_ended == 0);
+    fuzz_require(alignment.error_ns >=
+                 hoop_recording_origin(recording)->clock_error_ns);
+    require_calls(recording);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
@@ -127,6 +148,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         fuzz_require(origin->rank < origin->size);
         require_comms(recording, origin->size);
         require_calls(recording);
+        require_alignment(recording);
         hoop_recording_destroy(recording);
     }
     free(memory);

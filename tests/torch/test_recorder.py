@@ -1,6 +1,10 @@
-"""tests/torch/test_recorder.py - torch's flight recorder holds hoop's collectives, and its analyzer reads them"""
+"""tests/torch/test_recorder.py - torch's flight recorder holds hoop's collectives, and its analyzer reads them
+
+hoop's own recorder has those of a whole training.
+"""
 
 import json
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -10,6 +14,13 @@ import torch
 import torch.distributed as dist
 
 from ranks import run
+
+TESTS = pathlib.Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "integration/recorder"), str(TESTS.parent / "examples/torch")]
+
+import trace_check  # noqa: E402
+
+import ddp  # noqa: E402
 
 # What does not depend on when a call was made, and by which thread.
 _COMPARED = (
@@ -144,3 +155,23 @@ def test_torchs_analyzer_names_who_is_missing(tmp_path):
     whole = [(call.collective_name, call.expected_ranks) for call in found.collectives if not call.missing_ranks]
     everyone = {0, 1, 2}
     assert whole == [("gloo:all_reduce", everyone), ("gloo:all_gather", everyone), ("gloo:broadcast", {0, 1})]
+
+
+def _train(rank, size):
+    return ddp.train(steps=5)
+
+
+def _record(folder, *options):
+    return json.loads(subprocess.check_output(["hoopctl", "record", folder, *options], timeout=60))
+
+
+def test_trace_of_a_ddp_job_is_whole(monkeypatch, tmp_path):
+    """As tests/integration/recorder checks it: each event, each flow, and one clock."""
+    monkeypatch.setenv("HOOP_RECORDER_DIR", str(tmp_path))
+    losses = run(4, _train)
+    assert len(losses[0]) == 5
+    whole = _record(tmp_path, "--json")
+    assert [rank["rank"] for rank in whole["ranks"]] == [0, 1, 2, 3]
+    n_collectives, _ = trace_check.check(_record(tmp_path, "--format", "chrome"), whole)
+    # At least one bucket of gradients in each step.
+    assert n_collectives >= 5

@@ -314,6 +314,26 @@ set_choose(struct record_set *set, const char *job)
     return HOOP_OK;
 }
 
+/* Put all times on one clock, if there is one. */
+static enum hoop_status
+set_align(struct record_set *set)
+{
+    hoop_recording_t **recordings = calloc(set->n_ranks, sizeof(*recordings));
+
+    if (!recordings)
+        return no_memory();
+    for (size_t i = 0; i < set->n_ranks; i++) {
+        recordings[i] = set->ranks[i].recording;
+        /* Counted from a time that will be shifted. */
+        set->ranks[i].known_ns -= set->ranks[i].origin->seen_ns;
+    }
+    hoop_recordings_align(recordings, set->n_ranks, &set->alignment);
+    for (size_t i = 0; i < set->n_ranks; i++)
+        set->ranks[i].known_ns += set->ranks[i].origin->seen_ns;
+    free(recordings);
+    return HOOP_OK;
+}
+
 static enum hoop_status
 stream_close(FILE *out, const char *path)
 {
@@ -401,6 +421,8 @@ record_run(const struct command_call *call)
     if (status == HOOP_OK)
         status = set_choose(&set, call->options->job);
     if (status == HOOP_OK)
+        status = set_align(&set);
+    if (status == HOOP_OK)
         status = set_write(&set, call);
     for (size_t i = 0; i < set.n_ranks; i++)
         hoop_recording_destroy(set.ranks[i].recording);
@@ -440,6 +462,20 @@ record_time_text(uint64_t time_ns, char out_text[RECORD_TIME_TEXT])
         strftime(out_text, RECORD_TIME_TEXT, "%F %T", &parts) == 0)
         snprintf(out_text, RECORD_TIME_TEXT, "at a time unknown");
     return out_text;
+}
+
+const char *
+record_clock_name(enum hoop_recorded_clock clock)
+{
+    switch (clock) {
+    case HOOP_RECORDED_CLOCK_OF_COORDINATOR:
+        return "coordinator";
+    case HOOP_RECORDED_CLOCK_OF_HOST:
+        return "host";
+    case HOOP_RECORDED_CLOCK_OF_EACH_HOST:
+        return "each host";
+    }
+    return "unknown";
 }
 
 const char *

@@ -28,6 +28,7 @@ struct rank_record {
 struct record_set {
     struct rank_record *ranks;
     size_t n_ranks;
+    struct hoop_recorded_alignment alignment; /* of all times */
 };
 
 /* Returns the communicator of a call, or NULL: nothing is known of it. */
@@ -45,6 +46,9 @@ enum {
 };
 const char *
 record_time_text(uint64_t time_ns, char out_text[RECORD_TIME_TEXT]);
+/* "coordinator", "host", "each host" */
+const char *
+record_clock_name(enum hoop_recorded_clock clock);
 /* "called", "begun", "done", "failed" */
 const char *
 record_state_name(enum hoop_recorded_state state);

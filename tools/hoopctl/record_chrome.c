@@ -30,7 +30,8 @@ struct message_end {
     bool is_receive;
     uint32_t rank;
     unsigned track;
-    uint64_t time_ns; /* within its call */
+    uint64_t called_ns;
+    uint64_t end_ns;
 };
 
 struct trace {
@@ -124,9 +125,8 @@ message_end_add(struct trace *trace,
         .is_receive = is_receive,
         .rank = rank->origin->rank,
         .track = track,
-        .time_ns = is_receive ? call->called_ns +
-                                    (call->ended_ns - call->called_ns) / 2
-                              : call->called_ns,
+        .called_ns = call->called_ns,
+        .end_ns = record_call_end_ns(rank, call),
     };
 }
 
@@ -205,6 +205,22 @@ are_of_one_message(const struct message_end *a, const struct message_end *b)
            a->number == b->number && !a->is_receive && b->is_receive;
 }
 
+/* Returns a time within the receive: its middle, or when the message was sent if
+ * that was later. An event that begins then lies in no other one. */
+static uint64_t
+receive_time_ns(const struct message_end *receive,
+                const struct message_end *send)
+{
+    const uint64_t half_ns = (receive->end_ns - receive->called_ns) / 2;
+    const uint64_t middle_ns = receive->called_ns + half_ns;
+    const uint64_t last_ns =
+        receive->called_ns + (half_ns ? 2 * half_ns - 1 : 0);
+
+    if (send->called_ns <= middle_ns)
+        return middle_ns;
+    return send->called_ns < last_ns ? send->called_ns : last_ns;
+}
+
 static void
 flows_write(struct trace *trace)
 {
@@ -222,43 +238,41 @@ flows_write(struct trace *trace)
         fprintf(trace->out,
                 "{\"ph\":\"s\",\"cat\":\"message\",\"name\":\"message\","
                 "\"id\":%" PRIu64 ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
-                id, send->rank, send->track, to_us(trace, send->time_ns));
+                id, send->rank, send->track, to_us(trace, send->called_ns));
         event_begin(trace);
-        fprintf(
-            trace->out,
-            "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"message\",\"name\":"
-            "\"message\",\"id\":%" PRIu64 ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
-            id, receive->rank, receive->track, to_us(trace, receive->time_ns));
+        fprintf(trace->out,
+                "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"message\",\"name\":"
+                "\"message\",\"id\":%" PRIu64
+                ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f}",
+                id, receive->rank, receive->track,
+                to_us(trace, receive_time_ns(receive, send)));
     }
+}
+
+static void
+error_write(const struct trace *trace, const char *name, uint64_t error_ns)
+{
+    if (error_ns == UINT64_MAX)
+        fprintf(trace->out, ",\"%s\":null", name);
+    else
+        fprintf(trace->out, ",\"%s\":%" PRIu64, name, error_ns);
 }
 
 /* Say what the times are, and how wrong they can be. */
 static void
-metadata_write(const struct trace *trace, const struct record_set *set)
+metadata_write(const struct trace *trace,
+               const struct hoop_recorded_alignment *alignment)
 {
-    uint64_t error_ns = 0;
-    bool is_one_host = true;
-
-    for (size_t i = 0; i < set->n_ranks; i++) {
-        const struct hoop_recorded_rank *origin = set->ranks[i].origin;
-
-        if (origin->clock_error_ns > error_ns)
-            error_ns = origin->clock_error_ns;
-        is_one_host &= strcmp(origin->host, set->ranks[0].origin->host) == 0;
-    }
     fprintf(
         trace->out,
         "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"base_ns\":\"%" PRIu64
-        "\",\"clock\":\"CLOCK_REALTIME of each host\",",
-        trace->base_ns);
-    if (error_ns == UINT64_MAX)
-        fputs("\"clock_error_ns\":null", trace->out);
-    else
-        fprintf(trace->out, "\"clock_error_ns\":%" PRIu64, error_ns);
-    fprintf(trace->out, ",\"clocks_of_hosts\":\"%s\"}}\n",
-            is_one_host ? "one host: all ranks are on one clock"
-                        : "several hosts: their clocks may differ by more than "
-                          "clock_error_ns");
+        "\",\"clock\":\"CLOCK_REALTIME of %s%s\"",
+        trace->base_ns,
+        alignment->clock == HOOP_RECORDED_CLOCK_OF_EACH_HOST ? "" : "the ",
+        record_clock_name(alignment->clock));
+    error_write(trace, "clock_error_ns", alignment->error_ns);
+    error_write(trace, "rank_error_ns", alignment->rank_error_ns);
+    fputs("}}\n", trace->out);
 }
 
 enum hoop_status
@@ -283,7 +297,7 @@ record_write_chrome(const struct record_set *set, FILE *out)
         status = rank_write(&trace, &set->ranks[i]);
     if (status == HOOP_OK)
         flows_write(&trace);
-    metadata_write(&trace, set);
+    metadata_write(&trace, &set->alignment);
     free(trace.ends);
     return status;
 }

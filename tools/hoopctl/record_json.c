@@ -25,6 +25,12 @@ time_or_null(uint64_t time_ns)
 }
 
 static json_t *
+error_or_null(uint64_t error_ns)
+{
+    return error_ns == UINT64_MAX ? json_null() : json_number(error_ns);
+}
+
+static json_t *
 text_or_null(const char *text)
 {
     return text[0] ? json_text(text) : json_null();
@@ -105,16 +111,14 @@ dump_next(FILE *out, const char **separator, json_t *object)
 static void
 origin_write(FILE *out, const struct hoop_recorded_rank *origin)
 {
-    json_t *error = origin->clock_error_ns == UINT64_MAX
-                        ? json_null()
-                        : json_number(origin->clock_error_ns);
     json_t *object = json_pack(
         "{so so si si si so so so so so sb}", "job", json_text(origin->job),
         "host", json_text(origin->host), "rank", (int)origin->rank, "size",
         (int)origin->size, "pid", (int)origin->pid, "epoch",
         json_number(origin->epoch), "started_ns",
         json_number(origin->started_ns), "seen_ns",
-        json_number(origin->seen_ns), "clock_error_ns", error, "dropped",
+        json_number(origin->seen_ns), "clock_error_ns",
+        error_or_null(origin->clock_error_ns), "dropped",
         json_number(origin->n_dropped), "closed", (int)origin->is_closed);
     json_object_set_new(object, "run",
                         json_sprintf("%016" PRIx64, origin->run));
@@ -126,13 +130,28 @@ origin_write(FILE *out, const struct hoop_recorded_rank *origin)
     json_decref(object);
 }
 
+/* On which clock all times are. */
+static void
+clock_write(FILE *out, const struct hoop_recorded_alignment *alignment)
+{
+    json_t *object =
+        json_pack("{ss so so}", "of", record_clock_name(alignment->clock),
+                  "error_ns", error_or_null(alignment->error_ns),
+                  "rank_error_ns", error_or_null(alignment->rank_error_ns));
+
+    json_dumpf(object, out, JSON_COMPACT);
+    json_decref(object);
+}
+
 /* Objects are written one by one, because all of them in memory would be many
  * times the records. */
 void
 record_write_json(const struct record_set *set, FILE *out)
 {
-    fprintf(out, "{\"format\":\"hoop record\",\"version\":%d,\"ranks\":[",
+    fprintf(out, "{\"format\":\"hoop record\",\"version\":%d,\"clock\":",
             RECORD_JSON_VERSION);
+    clock_write(out, &set->alignment);
+    fputs(",\"ranks\":[", out);
     for (size_t i = 0; i < set->n_ranks; i++) {
         const struct rank_record *rank = &set->ranks[i];
         const char *separator = "\n";

@@ -45,6 +45,7 @@ struct retry_request {
     void *output;
     size_t *counts; /* of the current members */
     void *packed;   /* blocks for the current members */
+    uint32_t n_tries;
 };
 
 static void
@@ -466,10 +467,12 @@ retry_attempt_once(struct retry_request *retry_request,
                    enum retry_vote_progress *out_work)
 {
     hoop_comm_t *comm = retry_request->comm;
+
+    context_set_retries(comm->context, retry_request->n_tries++);
     enum hoop_status status = made == HOOP_OK
                                   ? collective_run(&retry_request->now, comm)
                                   : retry_fail_call_on_peers(comm, made);
-
+    context_set_retries(comm->context, 0);
     *out_work = status == HOOP_OK ? RETRY_VOTE_FINISHED : RETRY_VOTE_UNFINISHED;
     /* A rank that its own program interrupts does not exchange outcomes. */
     if (!status_is_lost_rank(status) && status != HOOP_E_CANCELLED)

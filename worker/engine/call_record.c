@@ -7,6 +7,7 @@
 #include "algorithms/registry.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "dtype/dtype.h"
 #include "engine/failure/wait_diagnosis.h"
 
@@ -61,6 +62,7 @@ call_record_start(struct engine *engine)
             .rank = roster->rank,
             .size = roster->size,
             .pid = self->pid,
+            .clock_id = monotonic_clock_id(),
         },
         &engine->recorder);
     if (status != HOOP_OK)
@@ -89,6 +91,7 @@ call_to_recorder_call(const struct comm_context *context,
         .dtype = has_dtype ? (uint8_t)call->dtype : RECORDER_NO_NAME,
         .reduce_op = parts & CALL_HAS_REDUCE_OP ? (uint8_t)call->reduce_op
                                                 : RECORDER_NO_NAME,
+        .retries = atomic_load(&context->n_retries),
     };
 }
 

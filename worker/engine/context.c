@@ -305,6 +305,12 @@ context_set_wait_purpose(struct comm_context *context, const char *purpose)
 }
 
 void
+context_set_retries(struct comm_context *context, uint32_t n)
+{
+    atomic_store(&context->n_retries, n < UINT8_MAX ? (uint8_t)n : UINT8_MAX);
+}
+
+void
 context_set_name(struct comm_context *context, const char *name)
 {
     pthread_mutex_lock(&context->name_lock);

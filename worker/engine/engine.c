@@ -105,6 +105,13 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
 }
 
 void
+engine_compare_clocks(struct engine *engine,
+                      const struct recorder_round_trip *trip)
+{
+    recorder_compare_clocks(engine->recorder, trip);
+}
+
+void
 engine_destroy(struct engine *engine)
 {
     struct op *op;

@@ -45,6 +45,7 @@ struct comm_context;
 struct engine_collective;
 struct shm_region;
 struct op;
+struct recorder_round_trip;
 
 /* On the wire, communicator 0 means "no communicator", as in a failure notice
  * about a rank. The coordinator gives out ids from 0 (the world's) on, so
@@ -158,6 +159,12 @@ engine_poll_divisor(const struct engine *engine);
  * child). */
 enum hoop_status
 engine_check_not_forked(const struct engine *engine);
+
+/* The control thread has asked the coordinator for its clock; the flight
+ * recorder, if there is one, keeps the best of these. */
+void
+engine_compare_clocks(struct engine *engine,
+                      const struct recorder_round_trip *trip);
 
 /* The control thread has connected to rank. The engine takes ownership of
  * fd. */
@@ -356,6 +363,11 @@ context_timeout(const struct comm_context *context);
  * those collectives. */
 void
 context_set_wait_purpose(struct comm_context *context, const char *purpose);
+/* Until this is called with 0, collectives of context repeat a call that has
+ * been tried n times before; what the recorder cannot hold counts as its
+ * maximum. Thread: the one that runs those collectives. */
+void
+context_set_retries(struct comm_context *context, uint32_t n);
 /* Returns this rank's settings, enum call_setting, which members compare. */
 uint32_t
 context_agreed_settings(const struct comm_context *context);

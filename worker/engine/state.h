@@ -115,6 +115,7 @@ struct comm_context {
     char name[LIMIT_NAME]; /* what the program calls it; "": nothing */
     _Atomic uint32_t timeout_ms;
     const char *_Atomic purpose; /* context_set_wait_purpose(); NULL: none */
+    _Atomic uint8_t n_retries;   /* context_set_retries() */
     _Atomic uint64_t next_op_number; /* number of the next collective */
     /* How many of them formed the context. */
     _Atomic uint64_t n_forming_collectives;

@@ -23,7 +23,7 @@
 #include "base/limits.h"
 
 enum {
-    RECORDER_VERSION = 2,
+    RECORDER_VERSION = 3,
     RECORDER_NAME_BYTES = 32,              /* of a name, with the final 0 */
     RECORDER_NAMES = 128,                  /* of one table */
     RECORDER_NO_NAME = RECORDER_NAMES - 1, /* of what a call does not have */
@@ -31,6 +31,10 @@ enum {
 
 /* "HOOPREC1" on a host that stores the low byte first. */
 static const uint64_t RECORDER_MAGIC = 0x31434552504f4f48;
+
+/* Two clocks drift apart by at most one part in this many: two quartzes that
+ * nothing disciplines, 50 ppm each. */
+static const uint64_t RECORDER_DRIFT_PARTS = 10000;
 
 /* What a number of a record is the name of. */
 enum recorder_table {
@@ -166,6 +170,17 @@ recorder_moment_place(uint64_t n)
     return n == 0 ? 0 : 1 + n % 2;
 }
 
+/* The coordinator's clock beside this host's. */
+struct recorder_comparison {
+    int64_t offset_ns;    /* its CLOCK_REALTIME minus our CLOCK_MONOTONIC */
+    uint64_t error_ns;    /* the offset is wrong by less, at that time */
+    uint64_t compared_ns; /* CLOCK_MONOTONIC */
+};
+
+enum {
+    RECORDER_COMPARISONS = 2, /* take turns */
+};
+
 struct recorder_header {
     uint64_t magic;
     uint32_t version;
@@ -183,8 +198,13 @@ struct recorder_header {
     uint64_t run; /* random, the same for all ranks of this world */
     char job[LIMIT_NAME];
     char host[LIMIT_NAME];
+    uint64_t clock_id; /* ranks with the same have the same CLOCK_MONOTONIC; 0:
+                          not known */
     struct recorder_calibration calibration;
-    _Atomic uint64_t n_dropped; /* calls for which no slot was free */
+    struct recorder_comparison comparisons[RECORDER_COMPARISONS];
+    _Atomic uint64_t n_comparisons; /* how many there have been; the last one is
+                                       the best */
+    _Atomic uint64_t n_dropped;     /* calls for which no slot was free */
     _Atomic uint64_t n_members_stored;
     _Atomic uint64_t is_closed; /* the session was left */
 };

@@ -22,6 +22,12 @@
  * rarely, up to about once in a second; by a call that is made then. */
 static const uint64_t MOMENT_INTERVAL_FIRST = 1 << 20;
 static const uint64_t MOMENT_INTERVAL_MAX = (uint64_t)1 << 31;
+/* They are read again if that took longer, because the thread lost its
+ * processor in between. */
+static const uint64_t MOMENT_ERROR_GOOD_NS = 2000;
+enum {
+    MOMENT_READS_MAX = 4,
+};
 /* A rank that waits compares them this often. */
 static const uint64_t SIGN_INTERVAL_NS = CLOCK_NS_PER_S;
 
@@ -47,6 +53,19 @@ load(const _Atomic uint64_t *member)
  * The clocks.
  */
 
+/* Everything is read between the first and the last clock, however long this
+ * thread has had no processor in between. */
+static struct recorder_moment
+moment_read(const struct recorder *recorder)
+{
+    struct recorder_moment moment = {.monotonic_ns = clock_now_ns()};
+
+    moment.counter = recorder_now(recorder);
+    moment.wall_ns = clock_wall_ns();
+    moment.error_ns = clock_now_ns() - moment.monotonic_ns;
+    return moment;
+}
+
 /* A reader of the memory may find the place half written only if it has not
  * looked at n_moments again afterwards. */
 static void
@@ -55,16 +74,16 @@ moment_store(struct recorder *recorder)
     struct recorder_calibration *calibration =
         &recorder->memory->header.calibration;
     const uint64_t n = load(&calibration->n_moments);
-    const uint64_t before = recorder_now(recorder);
-    struct recorder_moment moment = {
-        .monotonic_ns = clock_now_ns(),
-        .wall_ns = clock_wall_ns(),
-    };
-    const uint64_t after_ns = clock_now_ns();
+    struct recorder_moment best = moment_read(recorder);
 
-    moment.counter = before + (recorder_now(recorder) - before) / 2;
-    moment.error_ns = after_ns - moment.monotonic_ns;
-    calibration->moments[recorder_moment_place(n)] = moment;
+    for (unsigned i = 1;
+         i < MOMENT_READS_MAX && best.error_ns > MOMENT_ERROR_GOOD_NS; i++) {
+        const struct recorder_moment moment = moment_read(recorder);
+
+        if (moment.error_ns < best.error_ns)
+            best = moment;
+    }
+    calibration->moments[recorder_moment_place(n)] = best;
     store(&calibration->n_moments, n + 1);
 }
 
@@ -100,6 +119,56 @@ recorder_lives(struct recorder *recorder, uint64_t now_ns)
         recorder->next_sign_ns = now_ns + SIGN_INTERVAL_NS;
     }
     return recorder->next_sign_ns;
+}
+
+/* Returns how wrong an offset is at a later time. */
+static uint64_t
+comparison_error_at(const struct recorder_comparison *comparison,
+                    uint64_t now_ns)
+{
+    return comparison->error_ns +
+           (now_ns - comparison->compared_ns) / RECORDER_DRIFT_PARTS;
+}
+
+/* Returns whether one clock cannot have both offsets: the coordinator's has been
+ * set, or another coordinator answers. */
+static bool
+are_comparisons_apart(const struct recorder_comparison *former,
+                      const struct recorder_comparison *latter)
+{
+    const uint64_t before = (uint64_t)former->offset_ns;
+    const uint64_t after = (uint64_t)latter->offset_ns;
+    const uint64_t distance =
+        former->offset_ns < latter->offset_ns ? after - before : before - after;
+
+    return distance >
+           latter->error_ns + comparison_error_at(former, latter->compared_ns);
+}
+
+/* The coordinator's clock showed clock_ns at a time between asked_ns and
+ * answered_ns. The middle is wrong by at most half of that. */
+void
+recorder_compare_clocks(struct recorder *recorder,
+                        const struct recorder_round_trip *trip)
+{
+    if (!recorder || trip->answered_ns < trip->asked_ns)
+        return;
+    struct recorder_header *header = &recorder->memory->header;
+    const uint64_t n = load(&header->n_comparisons);
+    const struct recorder_comparison *kept =
+        &header->comparisons[(n - 1) % RECORDER_COMPARISONS];
+    const uint64_t error_ns = (trip->answered_ns - trip->asked_ns + 1) / 2;
+    const struct recorder_comparison made = {
+        .offset_ns = (int64_t)(trip->clock_ns - trip->asked_ns - error_ns),
+        .error_ns = error_ns,
+        .compared_ns = trip->answered_ns,
+    };
+
+    if (n > 0 && made.error_ns > comparison_error_at(kept, made.compared_ns) &&
+        !are_comparisons_apart(kept, &made))
+        return;
+    header->comparisons[n % RECORDER_COMPARISONS] = made;
+    store(&header->n_comparisons, n + 1);
 }
 
 /*
@@ -486,6 +555,7 @@ header_init(const struct recorder *recorder,
     header->is_processor_counter = recorder->is_processor_counter;
     header->epoch = options->epoch;
     header->run = options->run;
+    header->clock_id = options->clock_id;
     snprintf(header->job, sizeof(header->job), "%s", options->job);
     snprintf(header->host, sizeof(header->host), "%s", options->host);
 }

@@ -56,6 +56,7 @@ struct recorder_options {
     uint32_t rank;
     uint32_t size;
     uint32_t pid;
+    uint64_t clock_id; /* monotonic_clock_id() */
 };
 
 /*
@@ -71,6 +72,19 @@ recorder_create(const struct recorder_options *options,
 /* The file stays. */
 void
 recorder_destroy(struct recorder *recorder);
+
+/* A question to the coordinator for its clock. */
+struct recorder_round_trip {
+    uint64_t asked_ns;    /* CLOCK_MONOTONIC */
+    uint64_t answered_ns; /* the same */
+    uint64_t clock_ns;    /* the coordinator's, in between */
+};
+
+/* Keep how the coordinator's clock differs from this host's, unless what is kept
+ * is better. Thread: any, one at a time. */
+void
+recorder_compare_clocks(struct recorder *recorder,
+                        const struct recorder_round_trip *trip);
 
 /* Say what number id of a table is the name of. */
 void

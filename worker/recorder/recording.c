@@ -23,7 +23,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "recorder/layout.h"
 
 enum {
     READS_AGAIN_MAX = 200, /* of a record that changes while it is read */
@@ -32,17 +31,6 @@ enum {
 /* Messages that form a communicator are numbered from here (engine/context.h);
  * they are the library's own. */
 static const uint64_t FORMING_MESSAGES_FROM = (uint64_t)1 << 32;
-
-struct hoop_recording {
-    struct hoop_recorded_rank origin;
-    struct hoop_recorded_call *calls;
-    size_t n_calls;
-    struct hoop_recorded_comm *comms;
-    size_t n_comms;
-    uint64_t *n_forming; /* [n_comms]: collectives that formed it */
-    uint32_t *members;   /* of all communicators */
-    char names[RECORDER_TABLES][RECORDER_NAMES][RECORDER_NAME_BYTES];
-};
 
 void
 hoop_recording_destroy(hoop_recording_t *recording)
@@ -177,6 +165,9 @@ origin_parse(hoop_recording_t *recording, const struct recorder_header *header)
     struct hoop_recorded_rank *origin = &recording->origin;
     const struct recorder_calibration *calibration = &header->calibration;
     const uint64_t n = load(&calibration->n_moments);
+    const uint64_t n_comparisons = load(&header->n_comparisons);
+    const struct recorder_moment *last =
+        &calibration->moments[recorder_moment_place(n - 1)];
 
     text_copy(origin->job, sizeof(origin->job), header->job);
     text_copy(origin->host, sizeof(origin->host), header->host);
@@ -186,10 +177,14 @@ origin_parse(hoop_recording_t *recording, const struct recorder_header *header)
     origin->epoch = header->epoch;
     origin->run = header->run;
     origin->started_ns = calibration->moments[0].wall_ns;
-    origin->seen_ns =
-        calibration->moments[recorder_moment_place(n - 1)].wall_ns;
+    origin->seen_ns = last->wall_ns;
     origin->n_dropped = load(&header->n_dropped);
     origin->is_closed = load(&header->is_closed) != 0;
+    recording->clock_id = header->clock_id;
+    recording->wall_minus_monotonic = last->wall_ns - last->monotonic_ns;
+    recording->is_compared = n_comparisons > 0;
+    recording->comparison =
+        header->comparisons[(n_comparisons - 1) % RECORDER_COMPARISONS];
 }
 
 /* Every byte of a name is printable ASCII. */
@@ -562,12 +557,15 @@ comm_settle(const struct copies *copies, size_t i)
 static enum hoop_status
 header_settle(const struct copies *copies)
 {
-    const size_t offset =
+    const size_t moments =
         offsetof(struct recorder_memory, header.calibration.n_moments);
+    const size_t comparisons =
+        offsetof(struct recorder_memory, header.n_comparisons);
     enum hoop_status status = HOOP_OK;
 
-    for (unsigned i = 0; status == HOOP_OK && i < READS_AGAIN_MAX &&
-                         !is_word_same(copies, offset);
+    for (unsigned i = 0;
+         status == HOOP_OK && i < READS_AGAIN_MAX &&
+         !(is_word_same(copies, moments) && is_word_same(copies, comparisons));
          i++)
         status = copies_read(copies, 0, sizeof(struct recorder_header));
     if (status != HOOP_OK)

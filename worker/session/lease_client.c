@@ -23,10 +23,12 @@
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
 #include "session/activity_details.h"
+#include "session/away_notice.h"
 #include "wire/pack.h"
 
 enum {
     LEASE_RENEWALS_PER_PERIOD = 3,
+    CLOCK_RENEWALS = 8, /* at once, for the best of so many round trips */
     FAILURE_WATCH_TIMEOUT_MS = 30000, /* of one long poll */
     WATCH_BACKOFF_FIRST_MS = 100,
     WATCH_BACKOFF_MAX_MS = 5000,
@@ -54,27 +56,32 @@ enum lease_client_state {
     LEASE_CLIENT_MEMBERSHIP_ENDED,
 };
 
+/* A call that may not have been answered yet. */
+struct lease_renewal {
+    struct lease_client *lease_client;
+    uint64_t id;
+    uint64_t sent_ns;
+};
+
 struct lease_client {
     struct lease_client_options options;
     enum lease_client_state state;
     struct member_request self;
     struct loop_timer *renewal;
-    struct loop_timer *retry;                     /* of the watch call */
-    uint64_t renewals[LEASE_RENEWALS_PER_PERIOD]; /* ids of the last calls */
-    unsigned n_renewals_sent;                     /* sent so far */
-    uint64_t watch_call_id;                       /* 0: no call is pending */
+    struct loop_timer *retry; /* of the watch call */
+    struct lease_renewal renewals[LEASE_RENEWALS_PER_PERIOD]; /* the last */
+    unsigned n_renewals_sent;                                 /* sent so far */
+    unsigned n_clocks;      /* how many of them have brought the clock */
+    uint64_t watch_call_id; /* 0: no call is pending */
     uint64_t revision;
     uint64_t question;       /* the last one asked */
     uint64_t activity_query; /* the last one asked */
     uint64_t backoff_ms;
     bool *is_loss_known; /* [rank]: the coordinator has reported its end */
 
-    struct wait_notice wait; /* used while is_coordinator_away */
+    struct away_notice away;
     /* the connection broke, and no renewal has been answered since */
     bool was_disconnected;
-    bool is_coordinator_away;
-    bool has_printed_away_notice; /* a notice of the wait has been written */
-    struct loop_timer *notice;
 
     pthread_mutex_t lock; /* guards reports */
     struct report_list reports;
@@ -124,8 +131,7 @@ lease_client_end_membership(struct lease_client *lease_client, const char *why)
     lease_client->state = LEASE_CLIENT_MEMBERSHIP_ENDED;
     loop_timer_stop(lease_client->renewal);
     loop_timer_stop(lease_client->retry);
-    loop_timer_stop(lease_client->notice);
-    lease_client->is_coordinator_away = false;
+    away_notice_stop(&lease_client->away);
     log_warning("session", "this membership has ended: %s", why);
 }
 
@@ -139,6 +145,7 @@ lease_client_on_rejection(struct lease_client *lease_client,
     lease_client_end_membership(lease_client, answer->message);
 }
 
+/* The client itself is the call's owner if it has none. */
 static enum hoop_status
 lease_client_call(struct lease_client *lease_client,
                   struct rpc_call call,
@@ -151,81 +158,48 @@ lease_client_call(struct lease_client *lease_client,
     if (status != HOOP_OK)
         return error_pass(status);
     call.body.bytes = bytes;
-    call.owner = lease_client;
+    if (!call.owner)
+        call.owner = lease_client;
     status = rpc_client_call(lease_client->options.client, &call, out_id);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Schedule the next notice about a coordinator that does not answer. */
-
-static void
-away_notice_schedule(struct lease_client *lease_client)
-{
-    const int left_ms = wait_notice_left_ms(&lease_client->wait);
-
-    if (left_ms >= 0)
-        loop_timer_start(lease_client->notice, (uint64_t)left_ms);
-}
-
-static void
-away_wait_begin(struct lease_client *lease_client)
-{
-    const struct lease_client_options *options = &lease_client->options;
-
-    if (lease_client->is_coordinator_away ||
-        options->config->wait_notice_ms == 0)
-        return;
-    lease_client->is_coordinator_away = true;
-    lease_client->has_printed_away_notice = false;
-    wait_notice_begin(&lease_client->wait, options->config->wait_notice_ms,
-                      NULL, 0);
-    away_notice_schedule(lease_client);
-}
-
-static void
-away_wait_end(struct lease_client *lease_client)
-{
-    if (!lease_client->is_coordinator_away)
-        return;
-    lease_client->is_coordinator_away = false;
-    loop_timer_stop(lease_client->notice);
-    if (lease_client->has_printed_away_notice)
-        log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
-                  lease_client->options.config->coordinator,
-                  (double)(clock_now_ns() - lease_client->wait.began_ns) /
-                      (double)CLOCK_NS_PER_S);
-}
-
-static void
-away_notice_on_timer(void *owner)
-{
-    struct lease_client *lease_client = owner;
-    const char *trouble =
-        rpc_client_disconnect_reason(lease_client->options.client);
-    char text[LIMIT_ERROR_TEXT];
-
-    if (trouble && !trouble[0])
-        trouble = "no answer yet";
-    snprintf(text, sizeof(text),
-             "waiting for hoopd at %s: %.500s; collectives and messages go on, "
-             "what asks the coordinator waits",
-             lease_client->options.config->coordinator,
-             trouble ? trouble : "it is connected, but does not answer");
-    lease_client->has_printed_away_notice = true;
-    wait_notice_log(&lease_client->wait, text);
-    away_notice_schedule(lease_client);
-}
-
 /* Renew the lease. */
+
+/* Pass on what the coordinator's clock showed while the renewal was under
+ * way. */
+static void
+lease_renewal_take_clock(const struct lease_renewal *renewal,
+                         struct message_span body)
+{
+    struct lease_client *lease_client = renewal->lease_client;
+    const struct lease_client_options *options = &lease_client->options;
+    const uint64_t answered_ns = clock_now_ns();
+    struct lease_reply reply;
+
+    if (!options->on_clock || lease_reply_decode(body, &reply) != HOOP_OK ||
+        reply.clock_ns == 0)
+        return;
+    options->on_clock(options->owner, &(struct recorder_round_trip){
+                                          .asked_ns = renewal->sent_ns,
+                                          .answered_ns = answered_ns,
+                                          .clock_ns = reply.clock_ns,
+                                      });
+    if (lease_client->state == LEASE_CLIENT_IS_MEMBER &&
+        ++lease_client->n_clocks < CLOCK_RENEWALS)
+        loop_timer_start(lease_client->renewal, 0);
+}
 
 static void
 lease_renewal_on_answer(void *owner, const struct rpc_answer *answer)
 {
-    struct lease_client *lease_client = owner;
+    const struct lease_renewal *renewal = owner;
+    struct lease_client *lease_client = renewal->lease_client;
 
     if (answer->status == HOOP_OK) {
         lease_client->was_disconnected = false;
-        away_wait_end(lease_client);
+        away_notice_end(&lease_client->away);
+        lease_renewal_take_clock(renewal, answer->body);
         return;
     }
     if (rpc_failure_is_permanent(answer->status))
@@ -238,10 +212,14 @@ static void
 lease_renewal_send(void *owner)
 {
     struct lease_client *lease_client = owner;
+    struct lease_renewal *renewal =
+        &lease_client->renewals[lease_client->n_renewals_sent %
+                                COUNT_OF(lease_client->renewals)];
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,
         .timeout_ms = lease_client->options.lease_ms,
         .on_answer = lease_renewal_on_answer,
+        .owner = renewal,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     const uint64_t period_ms =
@@ -260,12 +238,13 @@ lease_renewal_send(void *owner)
         &pack);
     /* Renew even if the last renewal is unanswered: only the answer may be
      * late. A call that drops out of the ring has expired. */
-    uint64_t *id = &lease_client->renewals[lease_client->n_renewals_sent++ %
-                                           COUNT_OF(lease_client->renewals)];
-    rpc_client_cancel(lease_client->options.client, *id);
-    if (lease_client_call(lease_client, call, &pack, id) != HOOP_OK)
+    lease_client->n_renewals_sent++;
+    rpc_client_cancel(lease_client->options.client, renewal->id);
+    renewal->lease_client = lease_client;
+    renewal->sent_ns = clock_now_ns();
+    if (lease_client_call(lease_client, call, &pack, &renewal->id) != HOOP_OK)
         log_debug("session", "the lease was not renewed: %s", error_text());
-    away_wait_begin(lease_client);
+    away_notice_begin(&lease_client->away);
 }
 
 /* A renewal that waits for the connection shows when the coordinator is back,
@@ -731,8 +710,8 @@ lease_client_create_timers(struct lease_client *lease_client)
         status = loop_timer_create(options->loop, failure_watch_request_send,
                                    lease_client, &lease_client->retry);
     if (status == HOOP_OK)
-        status = loop_timer_create(options->loop, away_notice_on_timer,
-                                   lease_client, &lease_client->notice);
+        status = away_notice_init(&lease_client->away, options->loop,
+                                  options->client, options->config);
     if (status == HOOP_OK)
         rpc_client_watch_connection(
             options->client, lease_client_on_coordinator_away, lease_client);
@@ -777,7 +756,7 @@ lease_client_destroy(struct lease_client *lease_client)
         return;
     for (size_t i = 0; i < COUNT_OF(lease_client->renewals); i++)
         rpc_client_cancel(lease_client->options.client,
-                          lease_client->renewals[i]);
+                          lease_client->renewals[i].id);
     rpc_client_cancel(lease_client->options.client,
                       lease_client->watch_call_id);
     rpc_client_watch_connection(lease_client->options.client, NULL, NULL);
@@ -787,7 +766,7 @@ lease_client_destroy(struct lease_client *lease_client)
     coordinator_report_free(lease_client->own_report);
     loop_timer_destroy(lease_client->renewal);
     loop_timer_destroy(lease_client->retry);
-    loop_timer_destroy(lease_client->notice);
+    away_notice_deinit(&lease_client->away);
     pthread_mutex_destroy(&lease_client->lock);
     free(lease_client->is_loss_known);
     free(lease_client);

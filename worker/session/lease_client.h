@@ -22,6 +22,7 @@
 #include "base/rank_totals.h"
 #include "engine/engine.h"
 #include "net/loop.h"
+#include "recorder/recorder.h"
 #include "rpc/rpc_client.h"
 #include "transport/roster.h"
 
@@ -50,6 +51,10 @@ struct lease_client_options {
     /* Each renewal tells what this rank has done since it joined. Called on the
      * loop's thread. */
     struct rank_totals (*totals)(void *owner);
+    /* A renewal has brought the coordinator's clock. The first few follow each
+     * other at once for its sake. Called on the loop's thread. NULL: nobody
+     * wants it. */
+    void (*on_clock)(void *owner, const struct recorder_round_trip *trip);
     /* The coordinator is away and cannot decide on a suspicion of rank. */
     void (*on_suspicion_undecided)(void *owner, uint32_t rank);
     void *owner;

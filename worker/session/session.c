@@ -406,6 +406,14 @@ session_create_connector(struct hoop_session *session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+static void
+session_on_clock(void *owner, const struct recorder_round_trip *trip)
+{
+    const struct hoop_session *session = owner;
+
+    engine_compare_clocks(session->data_path.engine, trip);
+}
+
 static enum hoop_status
 session_create_lease_client(struct hoop_session *session,
                             const struct join_reply *reply)
@@ -422,6 +430,8 @@ session_create_lease_client(struct hoop_session *session,
         .on_activity_query = session_query_activity,
         .on_suspicion_undecided = session_on_suspicion_undecided,
         .totals = session_totals,
+        .on_clock =
+            session->config.recorder.folder[0] ? session_on_clock : NULL,
         .owner = session,
     };
     const enum hoop_status status =

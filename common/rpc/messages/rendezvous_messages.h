@@ -195,8 +195,14 @@ struct lease_reply {
     uint64_t membership_epoch;
     uint64_t revision; /* if larger than the last one seen, a watch has news */
     uint32_t lease_ms;
+    uint64_t clock_ns; /* the coordinator's, since 1970; 0: it does not say */
 };
-MESSAGE(lease_reply, FIELD(membership_epoch), FIELD(revision), FIELD(lease_ms))
+MESSAGE(lease_reply,
+        FIELD(membership_epoch),
+        FIELD(revision),
+        FIELD(lease_ms),
+        OPTIONAL(1),
+        FIELD(clock_ns))
 
 /* Report: a member reports that another one is lost, or that it does not hear
  * it. The first failure notice about a member is final. */

@@ -1,5 +1,5 @@
 /* tests/integration/recorder/recorded.c - a job that ends as its argument says:
- * good, mismatch, missing, killed, or not at all: hangs */
+ * good, mismatch, missing, killed, retried, or not at all: hangs */
 
 #include <hoop/hoop.h>
 #include <signal.h>
@@ -11,11 +11,31 @@ enum {
     SUMS = 20,
     LARGE_COUNT = 262144,
     TIMEOUT_MS = 1500,
+    READY_TAG = 77,
     MISSING_RANK = 2,
     OTHER_RANK = 1,
 };
 
 static float large[LARGE_COUNT];
+
+/* One rank dies when all others are behind their last call, or they would repeat
+ * that one, too. */
+static enum hoop_status
+others_await(uint32_t rank, hoop_comm_t *world)
+{
+    enum hoop_status status = HOOP_OK;
+    float value = 1;
+
+    if (rank != MISSING_RANK)
+        return hoop_send(&value, 1, HOOP_FLOAT32, MISSING_RANK, READY_TAG,
+                         world);
+    for (uint32_t i = 1; i < hoop_comm_size(world) && status == HOOP_OK; i++)
+        status = hoop_recv(&value, 1, HOOP_FLOAT32, HOOP_ANY_SOURCE, READY_TAG,
+                           world, NULL);
+    if (status == HOOP_OK)
+        raise(SIGKILL);
+    return status;
+}
 
 /* Exits the process for a rank that an ending asks to. */
 static enum hoop_status
@@ -40,6 +60,12 @@ end_make(const char *ending, uint32_t rank, hoop_comm_t *world)
                          NULL);
     if (strcmp(ending, "good") == 0)
         return HOOP_OK;
+    if (strcmp(ending, "retried") == 0) {
+        const enum hoop_status status = others_await(rank, world);
+
+        if (status != HOOP_OK)
+            return status;
+    }
     return hoop_allreduce(&value, &value, 1, HOOP_FLOAT32, HOOP_SUM, world);
 }
 

@@ -127,9 +127,10 @@ process_whose_first_thread_has_ended_runs(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* Of two children: one in this PID namespace, and one that has its own. */
+/* Returns the number of which, as a grandchild sees it whose namespaces are its
+ * own according to flags. */
 static uint64_t
-space_of_child(int flags)
+number_of_child(int flags, uint64_t (*which)(void))
 {
     uint64_t space = 0;
     int ends[2];
@@ -143,7 +144,7 @@ space_of_child(int flags)
         const pid_t grandchild = is_apart ? fork() : -1;
 
         if (grandchild == 0) {
-            space = pid_namespace_id();
+            space = which();
             _exit(write(ends[1], &space, sizeof(space)) != sizeof(space));
         }
         _exit(grandchild < 0 || waitpid(grandchild, &how, 0) < 0 || how != 0);
@@ -162,13 +163,24 @@ static void
 space_is_shared_by_those_who_number_alike(void **state)
 {
     assert_int_not_equal(pid_namespace_id(), 0);
-    assert_int_equal(pid_namespace_id(), space_of_child(0));
+    assert_int_equal(pid_namespace_id(), number_of_child(0, pid_namespace_id));
 }
 
 static void
 space_is_unknown_where_proc_shows_another(void **state)
 {
-    assert_int_equal(space_of_child(CLONE_NEWPID), 0);
+    assert_int_equal(number_of_child(CLONE_NEWPID, pid_namespace_id), 0);
+}
+
+/* A time namespace has a CLOCK_MONOTONIC of its own. */
+static void
+monotonic_clock_is_told_by_its_namespace(void **state)
+{
+    assert_int_not_equal(monotonic_clock_id(), 0);
+    assert_int_equal(monotonic_clock_id(),
+                     number_of_child(0, monotonic_clock_id));
+    assert_int_not_equal(monotonic_clock_id(),
+                         number_of_child(CLONE_NEWTIME, monotonic_clock_id));
 }
 
 static void
@@ -350,6 +362,7 @@ main(void)
         cmocka_unit_test(process_that_proc_hides_has_not_ended),
         cmocka_unit_test(space_is_shared_by_those_who_number_alike),
         cmocka_unit_test(space_is_unknown_where_proc_shows_another),
+        cmocka_unit_test(monotonic_clock_is_told_by_its_namespace),
         cmocka_unit_test(process_whose_first_thread_has_ended_runs),
         cmocka_unit_test(proc_that_hides_processes_is_known),
         cmocka_unit_test(process_that_waits_for_a_processor_is_delayed),

@@ -19,7 +19,7 @@ static const struct reply_encode_context context = {
     .roster = &shared_roster,
     .now_ns = 5 * 1000000000ull,
     .uptime_ms = 5000,
-    .clock_ms = 1700000000000,
+    .clock_ns = 1700000000000000000,
     .serving = HEALTH_SERVING,
     .version = "1.2.3",
 };
@@ -113,6 +113,22 @@ roster_is_packed_once_for_each_world(void **state)
         packed = shared_roster.bytes;
     }
     encoded_roster_deinit(&shared_roster);
+}
+
+static void
+lease_has_the_clock(void **state)
+{
+    const struct cluster_reply reply = {
+        .kind = CLUSTER_REPLY_LEASE,
+        .lease = {.membership_epoch = 4, .revision = 2, .lease_ms = 10000},
+    };
+    CLEANUP(body_deinit) struct body body = {0};
+    struct lease_reply decoded;
+
+    assert_ok(lease_reply_decode(body_encode(&reply, &body), &decoded));
+    assert_int_equal(decoded.membership_epoch, 4);
+    assert_int_equal(decoded.lease_ms, 10000);
+    assert_int_equal(decoded.clock_ns, context.clock_ns);
 }
 
 static void
@@ -274,6 +290,7 @@ main(void)
         cmocka_unit_test(groups_have_their_ranks_and_who_joined),
         cmocka_unit_test(world_has_its_roster),
         cmocka_unit_test(roster_is_packed_once_for_each_world),
+        cmocka_unit_test(lease_has_the_clock),
         cmocka_unit_test(verdict_has_its_age),
         cmocka_unit_test(lost_compare_and_set_is_an_answer),
         cmocka_unit_test(other_failures_keep_their_status_and_have_no_body),

@@ -77,7 +77,7 @@ file_of_another_version_or_byte_order_is_refused(void **state)
     recorder_fixture_open(&fixture);
     file_write_at(fixture.path, offsetof(struct recorder_header, version),
                   &version, sizeof(version));
-    assert_refused(fixture.path, HOOP_E_INVALID, "version 3");
+    assert_refused(fixture.path, HOOP_E_INVALID, "version 4");
     file_write_at(fixture.path, offsetof(struct recorder_header, magic),
                   &swapped, sizeof(swapped));
     assert_refused(fixture.path, HOOP_E_INVALID, "another order");

@@ -283,6 +283,36 @@ details_of_an_activity_do_not_move_totals(void **state)
     assert_int_equal(request.totals.failures_other, 12);
 }
 
+/* A coordinator of an earlier version does not say what its clock shows. */
+static void
+lease_reply_ends_with_the_clock_if_there_is_one(void **state)
+{
+    static const uint8_t reply[] = {
+        0x94, 0x03, 0xcd, 0x01, 0x2c, 0xcd, 0x27, 0x10, /* as before */
+        0xcf, 0x17, 0x97, 0x9c, 0xfe, 0x36, 0x2a, 0x00, 0x00,
+    };
+    static const uint8_t former[] = {0x93, 0x03, 0xcd, 0x01,
+                                     0x2c, 0xcd, 0x27, 0x10};
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    struct lease_reply decoded;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    lease_reply_encode(
+        &(struct lease_reply){3, 300, 10000, 1700000000000000000}, &pack);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_int_equal(n_bytes, sizeof(reply));
+    assert_memory_equal(bytes, reply, n_bytes);
+    assert_ok(lease_reply_decode((struct message_span){reply, sizeof(reply)},
+                                 &decoded));
+    assert_int_equal(decoded.clock_ns, 1700000000000000000);
+    assert_ok(lease_reply_decode((struct message_span){former, sizeof(former)},
+                                 &decoded));
+    assert_int_equal(decoded.lease_ms, 10000);
+    assert_int_equal(decoded.clock_ns, 0);
+}
+
 static void
 rendezvous_bodies_hold_the_rules_of_bodies(void **state)
 {
@@ -320,7 +350,8 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
                                 sample_totals},
         &pack);
     body_check("renew_request", &pack);
-    lease_reply_encode(&(struct lease_reply){3, 300, 10000}, &pack);
+    lease_reply_encode(
+        &(struct lease_reply){3, 300, 10000, 1700000000000000000}, &pack);
     body_check("lease_reply", &pack);
     report_request_encode(
         &(struct report_request){{3, 5}, 2, 99, "connection reset", 4, 20},
@@ -344,6 +375,7 @@ main(void)
         cmocka_unit_test(totals_are_at_the_end_of_a_renewal),
         cmocka_unit_test(member_requests_without_totals_are_read),
         cmocka_unit_test(details_of_an_activity_do_not_move_totals),
+        cmocka_unit_test(lease_reply_ends_with_the_clock_if_there_is_one),
         cmocka_unit_test(rendezvous_bodies_hold_the_rules_of_bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
