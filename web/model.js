@@ -195,8 +195,9 @@ export function barSentence(rank, bar) {
 
 export const ENTRY_KINDS = {
   started: 'hoopd', joined: 'join', withdrawn: 'withdrawal', formed: 'formed',
-  form_failed: 'not formed', left: 'leave', lost: 'loss', ended: 'end',
-  stepped_late: 'hoopd', peer_hears: 'hoopd', missing: 'missing',
+  grown: 'grow', shrunk: 'shrink', form_failed: 'not formed', left: 'leave',
+  lost: 'loss', ended: 'end', stepped_late: 'hoopd', peer_hears: 'hoopd',
+  missing: 'missing', silence: 'this page',
 };
 
 // The log: entries of one start of hoopd after the other, each once.

@@ -264,6 +264,10 @@ notice_kind_name(enum cluster_log_notice_kind kind)
         return "withdrawn";
     case CLUSTER_NOTICE_FORMED:
         return "formed";
+    case CLUSTER_NOTICE_GROWN:
+        return "grown";
+    case CLUSTER_NOTICE_SHRUNK:
+        return "shrunk";
     case CLUSTER_NOTICE_FORM_FAILED:
         return "form_failed";
     case CLUSTER_NOTICE_REFUSED:

@@ -220,6 +220,10 @@ def check_faults(browser, programs, folder):
         said = verdict_agrees(browser, hoopd, programs, 'other', 'lost', [2])
         expect('it names the rank', 'is lost: its process has ended' in said, said)
         expect('the log of one job only', 'train' not in browser.text('#log'))
+        other.tell('shrink', 0, 1)
+        browser.await_text('#log', 'job "other" has shrunk from 3 to 2 ranks, communicator')
+        expect('as a row of its own', browser.text('#log li .chip') == 'shrink',
+               browser.text('#log'))
         browser.click('nav a')
         browser.await_text('#jobs', 'running, with losses')
         browser.await_text('#jobs', '2 of 3, 1 lost')
@@ -308,7 +312,7 @@ def check_restart(browser, programs, folder):
         rows_when(browser, 'the job goes on', lambda rows: [row[1] for row in rows].count(
             '… waits') == 2)
         starts = browser.run('return [...document.querySelectorAll("#log .text")]'
-                             '.filter((node) => / starts$/.test(node.innerText)).length')
+                             '.filter((node) => / starts\\b/.test(node.innerText)).length')
         expect('both starts are in the log', starts == 2, browser.text('#log'))
         expect('of an earlier start nothing is lost', 'has formed' in browser.text('#log'))
         no_messages(browser)

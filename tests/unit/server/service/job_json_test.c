@@ -168,6 +168,8 @@ notices_and_errors_are_one_line(void **state)
                 "{\"at_ms\":1700000005000,\"kind\":\"lost\",\"job\":\"j\","
                 "\"text\":\"rank 1\\u000ais lost\"}");
     assert_json(error_json("no \"a\""), "{\"error\":\"no \\\"a\\\"\"}");
+    assert_string_equal(notice_kind_name(CLUSTER_NOTICE_GROWN), "grown");
+    assert_string_equal(notice_kind_name(CLUSTER_NOTICE_SHRUNK), "shrunk");
     /* Strangers cause these. */
     assert_null(notice_kind_name(CLUSTER_NOTICE_REFUSED));
 }
