@@ -22,6 +22,7 @@ let clockAhead = 0; // of hoopd's clock, in ms
 let boot = '';
 let isDue = false;
 let spoken = ''; // what tells the last verdict from others
+let silentSince = null; // in ms of hoopd's clock; null: it is heard
 
 const hoopdNow = () => Date.now() + clockAhead;
 
@@ -50,12 +51,15 @@ function onEvent(name, data, id) {
 
 // There is no such job, or no longer. What was last known of it stays.
 function onJobError(error) {
-  setText(byId('job-error'), `${error}${job ? '. Below is what was last known of it.' : ''}`);
+  setText(byId('job-error'), `${error}${job
+    ? `. Below is what was known of it at ${clockTime(job.clock_ms)}.` : ''}`);
   setHidden(byId('job-error'), false);
 }
 
 function onSilence(since) {
   const connection = byId('connection');
+  if (since === null && silentSince !== null && boot) log.addSilence(silentSince, hoopdNow());
+  silentSince = since === null ? null : since + clockAhead;
   connection.className = since === null ? 'is-heard' : 'is-silent';
   setText(connection, since === null ? 'Connected.'
     : `hoopd is silent: nothing heard since ${clockTime(since)}. Connecting again.`);

@@ -2,6 +2,7 @@
 
 export const WINDOW_MS = 60000;
 const SAMPLE_GAP_MS = 3500;
+const SILENCE_TOLD_MS = 3000;
 
 // label: of one rank; several: of more than one.
 export const STATES = {
@@ -203,25 +204,47 @@ export const ENTRY_KINDS = {
 // The log: entries of one start of hoopd after the other, each once.
 export class Log {
   constructor(most = 512) {
-    Object.assign(this, { most, entries: [], boot: '', last: 0 });
+    Object.assign(this, { most, entries: [], boot: '', last: 0, nths: new Map() });
   }
 
   // id is "BOOT-NUMBER". Returns whether the entry is new.
   add(id, entry) {
     const [boot, text] = id.split('-');
     const number = Number(text);
-    const isSameBoot = boot === this.boot;
-    if (isSameBoot && number <= this.last) return false;
-    if (isSameBoot && number > this.last + 1)
-      this.entries.unshift({
-        id: `gap-${id}`, at_ms: entry.at_ms, kind: 'missing', job: '',
-        text: `${plural(number - this.last - 1, 'entry', 'entries')} came while this page `
-          + 'was not connected, and hoopd has forgotten what they said',
+    if (boot === this.boot && number <= this.last) return false;
+    if (boot !== this.boot) this.nths.clear();
+    // hoopd counts the entries of each job, and forgets the oldest.
+    const gone = entry.nth - 1 - (this.nths.get(entry.job) ?? 0);
+    if (gone > 0)
+      this.put({
+        id: `gap-${id}`, at_ms: entry.at_ms, kind: 'missing', job: entry.job,
+        text: `hoopd has forgotten ${plural(gone, 'earlier entry', 'earlier entries')} of `
+          + `${entry.job ? `job "${entry.job}"` : 'its own'}`,
       });
     Object.assign(this, { boot, last: number });
-    this.entries.unshift({ ...entry, id });
-    this.entries.length = Math.min(this.entries.length, this.most);
+    this.nths.set(entry.job, entry.nth);
+    this.put({ ...entry, id });
     return true;
+  }
+
+  // Nothing was heard between these times of hoopd's clock.
+  addSilence(from_ms, to_ms) {
+    if (to_ms - from_ms < SILENCE_TOLD_MS) return;
+    this.put({
+      id: `silence-${from_ms}`, at_ms: from_ms, kind: 'silence', job: '',
+      text: `it heard nothing of hoopd until ${clockTime(to_ms)}, for `
+        + `${duration(to_ms - from_ms)}`,
+    });
+  }
+
+  // As in hoopd: for one too many, whoever has the most loses its oldest.
+  put(entry) {
+    this.entries.unshift(entry);
+    if (this.entries.length <= this.most) return;
+    const counts = new Map();
+    for (const { job } of this.entries) counts.set(job, (counts.get(job) ?? 0) + 1);
+    const [longest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    this.entries.splice(this.entries.findLastIndex(({ job }) => job === longest), 1);
   }
 
   // Those of a job and of hoopd itself; null: all.

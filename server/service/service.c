@@ -265,7 +265,8 @@ page_report_news(struct service *service,
         return;
     CLEANUP(free) char *json = notice_json(kind, notice, &context);
     if (json)
-        service->on_news(service->page_owner, json);
+        service->on_news(service->page_owner, notice->job ? notice->job : "",
+                         json);
 }
 
 static void

@@ -117,18 +117,27 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
 // ---- The log.
 {
   const log = new model.Log(4);
-  const entry = (text, job = '') => ({ at_ms: 1, kind: 'lost', job, text });
+  const entry = (text, nth, job = '') => ({ at_ms: 1, kind: 'lost', job, text, nth });
   const texts = (job = null) => log.of(job).map((item) => item.text);
-  same('new', log.add('a-1', entry('one')), true);
-  same('again', log.add('a-1', entry('one')), false);
-  log.add('a-2', entry('two', 'x'));
-  same('newest first', texts(), ['two', 'one']);
-  log.add('a-4', entry('four', 'y'));
-  same('a gap is told', texts(), ['four', '1 entry came while this page was not connected, and '
-    + 'hoopd has forgotten what they said', 'two', 'one']);
-  same('of a job, and of hoopd', texts('x').length, 3);
-  same('another start', log.add('b-1', entry('one again')), true);
-  same('bounded', log.entries.length, 4);
+  same('new', log.add('a-1', entry('one', 1)), true);
+  same('again', log.add('a-1', entry('one', 1)), false);
+  log.add('a-2', entry('x one', 1, 'x'));
+  same('newest first', texts(), ['x one', 'one']);
+  log.add('a-5', entry('x three', 3, 'x'));
+  same('a gap is told', texts(), ['x three', 'hoopd has forgotten 1 earlier entry of job "x"',
+    'x one', 'one']);
+  same('of another job, and of hoopd', texts('y'), ['one']);
+  log.add('a-6', entry('x four', 4, 'x'));
+  same('bounded, and what has many loses', texts(), ['x four', 'x three',
+    'hoopd has forgotten 1 earlier entry of job "x"', 'one']);
+  log.add('b-3', entry('again', 3));
+  same('another start counts anew', texts('').slice(0, 2),
+    ['again', 'hoopd has forgotten 2 earlier entries of its own']);
+  log.addSilence(1000, 3900);
+  same('a short silence is not told', texts('')[0], 'again');
+  log.addSilence(1000, 11000);
+  same('a long one is', [log.entries[0].at_ms, texts('')[0].replace(/\d\d:\d\d:\d\d/, 'TIME')],
+    [1000, 'it heard nothing of hoopd until TIME, for 10 s']);
 }
 
 // ---- Only what has changed is written.

@@ -301,13 +301,23 @@ def check_restart(browser, programs, folder):
         browser.await_text('#connection', 'Connected.')
         rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
         hoopd.kill()
-        said = browser.await_text('#connection', 'hoopd is silent')
+        killed = time.monotonic()
+        browser.await_text('#connection', 'hoopd is silent')
         said = browser.text('#connection')
         expect('since when', re.fullmatch(
             rf'hoopd is silent: nothing heard since {TIME}\. Connecting again\.', said), said)
         expect('what was known stays', len(browser.rows('#ranks')) == SIZE)
+        # So long that it is worth a line in the log.
+        browser.await_true('it is silent for long', lambda: time.monotonic() - killed > 5)
         hoopd.start()
         browser.await_text('#connection', 'Connected.')
+        log = browser.await_text('#log', 'starts again') and browser.text('#log')
+        expect('it says what it knows', re.search(
+            rf'{TIME}\s+hoopd\s+hoopd \S+ starts again with 1 job and 3 members; '
+            r'its log of them begins here$', log, re.M), log)
+        expect('and the page for how long it knew nothing', re.search(
+            rf'{TIME}\s+this page\s+it heard nothing of hoopd until {TIME}, for \d+(\.\d)? s$',
+            log, re.M), log)
         job.tell('allreduce', 0, 1)
         rows_when(browser, 'the job goes on', lambda rows: [row[1] for row in rows].count(
             '… waits') == 2)
@@ -315,6 +325,34 @@ def check_restart(browser, programs, folder):
                              '.filter((node) => / starts\\b/.test(node.innerText)).length')
         expect('both starts are in the log', starts == 2, browser.text('#log'))
         expect('of an earlier start nothing is lost', 'has formed' in browser.text('#log'))
+        # A page that comes later sees where the log begins.
+        browser.do('refresh')
+        browser.await_text('#log', 'its log of them begins here')
+        expect('of an earlier start there is nothing', 'has formed' not in browser.text('#log'))
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_forgotten(browser, programs, folder):
+    """A hoopd without a folder for its data knows nothing of the job when it is started
+    again. The page says so, and until when what it shows was true."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        job_open(browser, hoopd, 'train')
+        rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
+        hoopd.kill()
+        browser.await_text('#connection', 'hoopd is silent')
+        hoopd.start()
+        browser.await_text('#connection', 'Connected.')
+        browser.await_text('#job-error', 'Below is what was known of it at ')
+        said = browser.text('#job-error')
+        expect('why, and when it was known', re.fullmatch(
+            rf'.*"train".*\. Below is what was known of it at {TIME}\.', said), said)
+        expect('what was known stays', len(browser.rows('#ranks')) == SIZE)
+        browser.await_text('#log', 'starts; there are no jobs yet')
         no_messages(browser)
     finally:
         job.end()
