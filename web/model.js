@@ -26,10 +26,9 @@ export function stateOf(rank) {
   return activity.waits_for ? 'waiting' : 'moving';
 }
 
-// The rank that a text such as "rank 2 (a:71) to send" begins with; null: none.
-export function awaitedRank(text) {
-  const found = /^rank (\d+)\b/.exec(text || '');
-  return found ? Number(found[1]) : null;
+// The rank that a rank waits for; null: none, or it does not say.
+export function awaitedRank(rank) {
+  return rank.activity?.awaited_rank ?? null;
 }
 
 export function ageOf(rank) {
@@ -51,7 +50,7 @@ export function inOrder(job) {
 export function waitersOf(job) {
   const waiters = new Map();
   for (const rank of job.ranks) {
-    const awaited = awaitedRank(rank.activity?.waits_for);
+    const awaited = awaitedRank(rank);
     if (rank.state !== 'active' || rank.rank === null || awaited === null) continue;
     const known = waiters.get(awaited) ?? { n: 0, first: rank.rank, age_ms: 0 };
     waiters.set(awaited, {
@@ -69,8 +68,9 @@ export function waitersSentence({ n, first }) {
 }
 
 // The call of a rank or of a bar, in the words of the verdict.
-export function callSentence({ call, communicator }) {
-  return communicator ? `${call} of '${communicator}'` : call;
+export function callSentence({ call, communicator, communicator_id }) {
+  if (communicator) return `${call} of '${communicator}'`;
+  return communicator_id ? `${call} of communicator @${communicator_id}` : call;
 }
 
 // What marks a rank that the verdict names; '': it does not.
@@ -139,15 +139,17 @@ export class History {
     const last = bars.at(-1);
     const bar = {
       state: stateOf(rank),
-      whom: awaitedRank(rank.activity?.waits_for),
+      whom: awaitedRank(rank),
       call: rank.activity?.call ?? '',
       number: rank.activity?.number ?? 0,
       communicator: rank.activity?.communicator ?? '',
+      communicator_id: rank.activity?.communicator_id,
       why: rank.reason || rank.activity?.silence || rank.activity?.waits_for || '',
       to: now,
     };
     this.bars.set(rank.rank, bars);
-    const isSame = last && ['state', 'whom', 'call', 'number', 'communicator']
+    const isSame = last
+      && ['state', 'whom', 'call', 'number', 'communicator', 'communicator_id']
       .every((field) => last[field] === bar[field]);
     const isNear = last && now - last.to <= SAMPLE_GAP_MS;
     // A call tells when it began, be it before the first sample or in a gap; of

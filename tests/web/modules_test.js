@@ -24,6 +24,7 @@ const rank = (number, activity, state = 'active') => ({
 const call = (number, age_ms, whom) => ({
   calls: 1, call: `barrier #${number}`, communicator: 'world', number, age_ms,
   waits_for: whom === undefined ? '' : `rank ${whom} (a:${70 + whom}) to send`,
+  awaited_rank: whom,
 });
 const jobOf = (ranks, verdict = {}) => (
   { ranks, is_held_up: false, culprits: [], order: ranks.map((_, place) => place), ...verdict });
@@ -34,8 +35,14 @@ same('states', [rank(0, idle), rank(0, silent), rank(0, call(1, 5)), rank(0, cal
   rank(0, silent, 'lost'), rank(0, silent, 'left'), rank(0, null, 'joining'), rank(0, null),
   rank(0, null, 'of a newer hoopd')].map(model.stateOf),
 ['computing', 'silent', 'moving', 'waiting', 'lost', 'left', 'joining', 'active', 'active']);
-same('awaited', ['rank 2 (a:71) to send', 'rank 12', 'ranks 1, 2', '', undefined, 'a rank 3']
-  .map(model.awaitedRank), [2, 12, null, null, null, null]);
+// The number counts, and no words: they are of an older rank, or of several.
+same('awaited', [rank(0, call(1, 5, 2)), rank(0, call(1, 5, 0)), rank(0, idle), rank(0, null),
+  rank(0, { ...call(1, 5), waits_for: 'rank 2 (a:72) to send' })].map(model.awaitedRank),
+[2, 0, null, null, null]);
+same('calls', [{ communicator: 'world' }, { communicator: '', communicator_id: 5 },
+  { communicator: '' }, { communicator: 'a', communicator_id: 5 }].map((of) => (
+  model.callSentence({ call: 'barrier #1', ...of }))), ["barrier #1 of 'world'",
+  'barrier #1 of communicator @5', 'barrier #1', "barrier #1 of 'a'"]);
 
 // ---- Who is behind.
 same('all compute', orderOf([rank(0, idle), rank(1, idle), rank(2, idle)]), [0, 1, 2]);
@@ -168,6 +175,10 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   const older = many.map((item) => (item.rank === 9
     ? { ...item, activity: { ...item.activity, age_ms: 60000 } } : item));
   same('of the rank, and of the one it waits for', watch(() => show(older)), 2);
+  ranks.show(jobOf([rank(0,
+    { ...call(1, 1, 1), waits_for: 'rank 12 (a:82) to send' })]));
+  same('no half of a number is bold', [...ranks.body.rows[0].cells[4].children].map(
+    (part) => part.textContent), ['', 'rank 12 (a:82) to send']);
   ranks.show(jobOf([rank(0,
     { ...call(1, 1, 2), waits_for: 'rank 2 <img src=x onerror=alert(1)>' })]));
   same('text stays text', [ranks.body.querySelectorAll('img').length,
