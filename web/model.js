@@ -196,6 +196,14 @@ export function barSentence(rank, bar) {
   }
 }
 
+// What a shell takes for the name, whatever is in it.
+const quoted = (name) => (/^[\w@%+=:,./-]+$/.test(name) && !name.startsWith('-')
+  ? name : `'${name.replaceAll("'", "'\\''")}'`);
+
+// What writes a trace of the last calls of a job's ranks, of the folder if there is one.
+export const recordCommand = (name) => `hoopctl record --job=${quoted(name)} `
+  + '--format=chrome --output=trace.json ${HOOP_RECORDER_DIR:+"$HOOP_RECORDER_DIR"}';
+
 export const ENTRY_KINDS = {
   started: 'hoopd', joined: 'join', withdrawn: 'withdrawal', formed: 'formed',
   grown: 'grow', shrunk: 'shrink', form_failed: 'not formed', left: 'leave',

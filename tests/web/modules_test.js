@@ -146,6 +146,9 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   same('a long one is', [log.entries[0].at_ms, texts('')[0].replace(/\d\d:\d\d:\d\d/, 'TIME')],
     [1000, 'it heard nothing of hoopd until TIME, for 10 s']);
 }
+same('commands', ['train', 'a/b:c+d@e', "it's $HOME", '-x', ''].map((name) => (
+  /--job=(.*) --format/.exec(model.recordCommand(name))[1])),
+['train', 'a/b:c+d@e', "'it'\\''s $HOME'", "'-x'", "''"]);
 
 // ---- Only what has changed is written.
 {

@@ -56,12 +56,12 @@ def masked(text):
                   re.sub(r'\b\d+\.\d s\b', 'T s', text))
 
 
-def why(hoopd, programs, name):
+def why(hoopd, programs, name, **settings):
     """Return what `hoopctl why` says of a job."""
     shown = subprocess.run(
         [programs['hoopctl'], '--json', 'why', name], capture_output=True, text=True,
         check=False, timeout=30,
-        env=environment_clean() | {'HOOP_COORDINATOR': hoopd.address})
+        env=environment_clean() | {'HOOP_COORDINATOR': hoopd.address} | settings)
     return json.loads(shown.stdout or '{"kind": "", "verdict": "", "culprits": []}')
 
 
@@ -402,6 +402,68 @@ def check_token(browser, programs, folder):
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_keep(browser, programs, folder):
+    """By keyboard, what a job is in is saved as JSON, also where hoopd has a token, and the
+    command that makes a trace is copied; it makes one."""
+    records = f'{folder}/records'
+    os.mkdir(records, 0o700)
+    hoopd = Hoopd(programs['hoopd'], folder, HOOP_TOKEN=SECRET, HOOP_RECORDER_DIR=records)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        browser.cdp('Browser.setDownloadBehavior', behavior='allow', downloadPath=folder)
+        browser.cdp('Browser.grantPermissions',
+                    permissions=['clipboardReadWrite', 'clipboardSanitizedWrite'])
+        browser.open(hoopd.page + '#/job/train')
+        browser.await_text('#token-form', 'hoopctl token operator')
+        browser.type('#token', token_of(programs, 'operator'))
+        browser.press('Enter')
+        job.tell('allreduce', 0, 1)
+        browser.await_text('#job-verdict', 'Rank 2 ')
+        browser.run('document.querySelector("#job-json").focus()')
+        browser.press('Enter')
+        path = f'{folder}/train.json'
+        browser.await_true('it is saved', lambda: os.path.exists(path))
+        with open(path, encoding='utf-8') as saved:
+            told = json.load(saved)
+        expect('the verdict', masked(told['verdict']) == masked(
+            why(hoopd, programs, 'train', HOOP_TOKEN=SECRET)['verdict']), told)
+        expect('the ranks', [rank['rank'] for rank in told['ranks']] == [0, 1, 2]
+               and 'allreduce' in told['ranks'][0]['activity']['call'], told)
+        check_copy(browser)
+        job.tell('allreduce', 2)
+        for worker in job.workers:
+            worker.expect('done')
+        subprocess.run(
+            ['sh', '-c', browser.text('#record-command')], cwd=folder, check=True, timeout=30,
+            env=environment_clean() | {
+                'HOOP_RECORDER_DIR': records,
+                'PATH': os.path.dirname(programs['hoopctl']) + ':' + os.environ['PATH']})
+        with open(f'{folder}/trace.json', encoding='utf-8') as trace:
+            names = {event.get('name', '') for event in json.load(trace)['traceEvents']}
+        expect('the call is in the trace', any('allreduce' in name for name in names), names)
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_copy(browser):
+    """The command is in the clipboard, or selected where there is none."""
+    command = browser.text('#record-command')
+    browser.press('Tab')
+    expect('the button is next', browser.run('return document.activeElement.id') == 'copy')
+    browser.press('Enter')
+    browser.await_text('#copied', 'Copied.')
+    found = browser.do('execute/async', args=[], script=(
+        'const done = arguments[0]; navigator.clipboard.readText().then(done, String);'))
+    expect('it is copied', found == command, found)
+    browser.run('Object.defineProperty(navigator, "clipboard", { value: undefined });')
+    browser.press('Enter')
+    browser.await_text('#copied', 'Selected: copy it with Ctrl+C.')
+    found = browser.run('return getSelection().toString()')
+    expect('it is selected', found == command, found)
 
 
 def answer_of(hoopd, path, **fields):
