@@ -249,6 +249,12 @@ const paint_ms = median(() => timeline.paint());
   timeline.choose(0, timeline.history.bars.get(0)[0]);
   timeline.move(1, 0);
   same('down from a long bar', timeline.bar === halfway, true);
+  timeline.zoom(1 / 100);
+  timeline.choose(1, late);
+  same('what is in sight does not zoom', timeline.spanMs, 2000);
+  timeline.choose(1, halfway);
+  same('a bar before it comes into sight', timeline.spanMs, 4000);
+  timeline.zoom(100);
   timeline.history = history;
 }
 same('all rows are drawn', byId('timeline').clientHeight > 256 * 8, true);

@@ -181,6 +181,12 @@ def check_spoken(browser):
     """The sentence changes each second, but a screen reader hears it once."""
     spoken = browser.text('#job-spoken')
     expect('it is spoken', masked(spoken) == masked(browser.text('#job-verdict')), spoken)
+    browser.run('document.querySelector("#job-spoken").textContent = "word ".repeat(999);')
+    box = browser.run('const box = document.querySelector("#job-spoken").getBoundingClientRect();'
+                      'return [box.width, box.height, document.elementFromPoint('
+                      '  box.right + 1, box.top)?.id === "job-spoken"];')
+    expect('and not seen, however long it is', box == [1, 1, False], box)
+    browser.run('document.querySelector("#job-spoken").textContent = arguments[0]', spoken)
     browser.await_true('the sentence changes', lambda: browser.text('#job-verdict') != spoken)
     expect('without another word', browser.text('#job-spoken') == spoken)
 
@@ -533,16 +539,89 @@ def check_use(browser, programs, folder):
         check_zoom(browser)
         check_click(browser)
         check_before(browser)
+        check_order(browser)
+        check_roles(browser)
         for scheme in ('dark', 'light'):
             browser.media(scheme, 'reduce')
             browser.await_true(f'it is {scheme}', lambda s=scheme: (browser.run(
                 'return getComputedStyle(document.body).backgroundColor')
                 == 'rgb(255, 255, 255)') == (s == 'light'))
+            check_contrast(browser, scheme)
         check_phone(browser)
         no_messages(browser)
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_order(browser):
+    """Tab goes through the page from above to below, and nothing takes it twice."""
+    browser.run('document.activeElement.blur(); scrollTo(0, 0);'
+                'getSelection().removeAllRanges();')
+    browser.run('document.querySelector(".skip").focus()')
+    seen = []
+    for _ in range(8):
+        seen.append(browser.run(
+            'const at = document.activeElement; return at.id || at.textContent'))
+        browser.press('Tab')
+    expect('the order of the focus', seen == [
+        'Skip to the jobs', 'hoop', 'All jobs', 'zoom-in', 'zoom-out', 'timeline', 'job-json',
+        'copy'], seen)
+    browser.run('document.querySelector("#zoom-in").focus()')
+    shown = browser.text('#timeline-span')
+    browser.press('Enter')
+    browser.await_true('Enter zooms', lambda: browser.text('#timeline-span') != shown)
+
+
+def check_roles(browser):
+    """A screen reader finds a table of the ranks, whose columns have names, and hears of
+    the connection, the verdict and a bar."""
+    nodes = browser.cdp('Accessibility.getFullAXTree')['nodes']
+    named = [(node['role']['value'], node.get('name', {}).get('value', ''))
+             for node in nodes if not node['ignored']]
+    roles = [role for role, _ in named]
+    expect('a table with a name', ('table', 'Ranks, those that hold the job up first') in named,
+           [item for item in named if item[0] == 'table'])
+    columns = [name for role, name in named if role == 'columnheader']
+    expect('its columns', columns == [
+        'Rank', 'State', 'Call', 'For', 'Waits for, or why', 'Process'], columns)
+    expect('its rows', (roles.count('row'), roles.count('rowheader')) == (SIZE + 1, SIZE), roles)
+    expect('its cells', sum(role in ('cell', 'gridcell') for role in roles) == 5 * SIZE, roles)
+    headings = {name for role, name in named if role == 'heading'}
+    expect('headings', headings == {
+        'hoop', 'train', 'Ranks, those that hold the job up first', 'The last minute', 'To keep',
+        'Log'}, headings)
+    live = browser.run('return [...document.querySelectorAll("[role=status], [aria-live]")]'
+                       '.map((node) => node.id)')
+    expect('what is told', live == ['connection', 'job-spoken', 'job-error', 'timeline-bar',
+                                    'copied'], live)
+
+
+def check_contrast(browser, scheme):
+    """Each text that is shown differs from what is behind it by 4.5 to 1 at least, and so do
+    the edges of bars."""
+    poor = browser.run('''
+        const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+        const light = (colour) => parts(colour).slice(0, 3).map((part) => part / 255)
+          .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+          .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+        const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05)
+          / (Math.min(light(a), light(b)) + 0.05);
+        const behind = (node) => {
+          const colour = getComputedStyle(node).backgroundColor;
+          return parts(colour)[3] !== 0 || !node.parentElement ? colour
+            : behind(node.parentElement);
+        };
+        const shown = [...document.body.querySelectorAll('*')].filter((node) =>
+          node.checkVisibility() && [...node.childNodes].some((child) =>
+            child.nodeType === Node.TEXT_NODE && child.textContent.trim()));
+        const found = shown.map((node) => [node.textContent.trim().slice(0, 40),
+          ratio(getComputedStyle(node).color, behind(node))]);
+        const patch = document.querySelector('.patch');
+        found.push(['edges', ratio(getComputedStyle(patch).borderTopColor, behind(document.body))]);
+        return [found.length, found.filter(([, value]) => value < 4.5)];''')
+    expect('texts are compared', poor[0] > 40, poor)
+    expect(f'contrast in {scheme}', not poor[1], poor[1])
 
 
 def check_frame(browser):
