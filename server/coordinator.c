@@ -290,12 +290,12 @@ on_page_answer(void *owner,
 }
 
 static void
-on_page_news(void *owner, const char *json)
+on_page_news(void *owner, const char *job, const char *json)
 {
     struct hoop_coordinator *coordinator = owner;
 
     if (coordinator->http)
-        http_log_add(coordinator->http->http, json);
+        http_log_add(coordinator->http->http, job, json);
 }
 
 static void *

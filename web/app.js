@@ -1,9 +1,9 @@
 // app.js - the page: which view is shown, and what hoopd's events change in it
 
-import { byId, setClass, setHidden, setText } from './dom.js';
+import { byId, setAttribute, setClass, setHidden, setText } from './dom.js';
 import { Jobs } from './jobs.js';
 import { LogView } from './log.js';
-import { History, Log, clockTime, duration, jobOfHash, summaryOf } from './model.js';
+import { History, Log, clockTime, jobOfHash, recordCommand, summaryOf } from './model.js';
 import { Ranks } from './ranks.js';
 import { Stream, askSession } from './stream.js';
 import { Timeline } from './timeline.js';
@@ -22,6 +22,7 @@ let clockAhead = 0; // of hoopd's clock, in ms
 let boot = '';
 let isDue = false;
 let spoken = ''; // what tells the last verdict from others
+let silentSince = null; // in ms of hoopd's clock; null: it is heard
 
 const hoopdNow = () => Date.now() + clockAhead;
 
@@ -50,12 +51,15 @@ function onEvent(name, data, id) {
 
 // There is no such job, or no longer. What was last known of it stays.
 function onJobError(error) {
-  setText(byId('job-error'), `${error}${job ? '. Below is what was last known of it.' : ''}`);
+  setText(byId('job-error'), `${error}${job
+    ? `. Below is what was known of it at ${clockTime(job.clock_ms)}.` : ''}`);
   setHidden(byId('job-error'), false);
 }
 
 function onSilence(since) {
   const connection = byId('connection');
+  if (since === null && silentSince !== null && boot) log.addSilence(silentSince, hoopdNow());
+  silentSince = since === null ? null : since + clockAhead;
   connection.className = since === null ? 'is-heard' : 'is-silent';
   setText(connection, since === null ? 'Connected.'
     : `hoopd is silent: nothing heard since ${clockTime(since)}. Connecting again.`);
@@ -83,6 +87,20 @@ byId('token-form').addEventListener('submit', async (event) => {
   }
   setHidden(byId('token-view'), true);
   go();
+});
+
+// Where there is no clipboard, as without TLS from elsewhere, the command is
+// selected instead.
+byId('copy').addEventListener('click', async () => {
+  const said = byId('copied');
+  setText(said, '');
+  try {
+    await navigator.clipboard.writeText(byId('record-command').textContent);
+    setText(said, 'Copied.');
+  } catch {
+    getSelection().selectAllChildren(byId('record-command'));
+    setText(said, 'Selected: copy it with Ctrl+C.');
+  }
 });
 
 function showSoon() {
@@ -119,9 +137,13 @@ function showVerdict(from) {
 
 function showJob() {
   setText(byId('job-title'), watched);
+  setText(byId('record-command'), recordCommand(watched));
+  setAttribute(byId('job-json'), 'href', `/api/jobs/${encodeURIComponent(watched)}`);
+  setAttribute(byId('job-json'), 'download', `${watched}.json`);
   showVerdict(job ?? jobs.find(watched));
   setText(byId('job-summary'), job ? summaryOf(job) : '');
   setHidden(byId('ranks-part'), !job || job.ranks.length === 0);
+  setHidden(byId('keep-part'), !job);
   if (job) ranks.show(job);
   setHidden(byId('timeline-part'), history.bars.size === 0);
   timeline.show(history);
@@ -133,6 +155,7 @@ function go() {
   job = null;
   history = new History();
   setHidden(byId('job-error'), true);
+  setText(byId('copied'), '');
   document.title = watched === null ? 'hoop' : `${watched} · hoop`;
   stream.open(watched);
   show();

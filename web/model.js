@@ -2,6 +2,7 @@
 
 export const WINDOW_MS = 60000;
 const SAMPLE_GAP_MS = 3500;
+const SILENCE_TOLD_MS = 3000;
 
 // label: of one rank; several: of more than one.
 export const STATES = {
@@ -25,10 +26,9 @@ export function stateOf(rank) {
   return activity.waits_for ? 'waiting' : 'moving';
 }
 
-// The rank that a text such as "rank 2 (a:71) to send" begins with; null: none.
-export function awaitedRank(text) {
-  const found = /^rank (\d+)\b/.exec(text || '');
-  return found ? Number(found[1]) : null;
+// The rank that a rank waits for; null: none, or it does not say.
+export function awaitedRank(rank) {
+  return rank.activity?.awaited_rank ?? null;
 }
 
 export function ageOf(rank) {
@@ -50,7 +50,7 @@ export function inOrder(job) {
 export function waitersOf(job) {
   const waiters = new Map();
   for (const rank of job.ranks) {
-    const awaited = awaitedRank(rank.activity?.waits_for);
+    const awaited = awaitedRank(rank);
     if (rank.state !== 'active' || rank.rank === null || awaited === null) continue;
     const known = waiters.get(awaited) ?? { n: 0, first: rank.rank, age_ms: 0 };
     waiters.set(awaited, {
@@ -68,8 +68,9 @@ export function waitersSentence({ n, first }) {
 }
 
 // The call of a rank or of a bar, in the words of the verdict.
-export function callSentence({ call, communicator }) {
-  return communicator ? `${call} of '${communicator}'` : call;
+export function callSentence({ call, communicator, communicator_id }) {
+  if (communicator) return `${call} of '${communicator}'`;
+  return communicator_id ? `${call} of communicator @${communicator_id}` : call;
 }
 
 // What marks a rank that the verdict names; '': it does not.
@@ -138,15 +139,17 @@ export class History {
     const last = bars.at(-1);
     const bar = {
       state: stateOf(rank),
-      whom: awaitedRank(rank.activity?.waits_for),
+      whom: awaitedRank(rank),
       call: rank.activity?.call ?? '',
       number: rank.activity?.number ?? 0,
       communicator: rank.activity?.communicator ?? '',
+      communicator_id: rank.activity?.communicator_id,
       why: rank.reason || rank.activity?.silence || rank.activity?.waits_for || '',
       to: now,
     };
     this.bars.set(rank.rank, bars);
-    const isSame = last && ['state', 'whom', 'call', 'number', 'communicator']
+    const isSame = last
+      && ['state', 'whom', 'call', 'number', 'communicator', 'communicator_id']
       .every((field) => last[field] === bar[field]);
     const isNear = last && now - last.to <= SAMPLE_GAP_MS;
     // A call tells when it began, be it before the first sample or in a gap; of
@@ -193,34 +196,65 @@ export function barSentence(rank, bar) {
   }
 }
 
+// What a shell takes for the name, whatever is in it.
+const quoted = (name) => (/^[\w@%+=:,./-]+$/.test(name) && !name.startsWith('-')
+  ? name : `'${name.replaceAll("'", "'\\''")}'`);
+
+// What writes a trace of the last calls of a job's ranks, of the folder if there is one.
+export const recordCommand = (name) => `hoopctl record --job=${quoted(name)} `
+  + '--format=chrome --output=trace.json ${HOOP_RECORDER_DIR:+"$HOOP_RECORDER_DIR"}';
+
 export const ENTRY_KINDS = {
   started: 'hoopd', joined: 'join', withdrawn: 'withdrawal', formed: 'formed',
-  form_failed: 'not formed', left: 'leave', lost: 'loss', ended: 'end',
-  stepped_late: 'hoopd', peer_hears: 'hoopd', missing: 'missing',
+  grown: 'grow', shrunk: 'shrink', form_failed: 'not formed', left: 'leave',
+  lost: 'loss', ended: 'end', stepped_late: 'hoopd', peer_hears: 'hoopd',
+  missing: 'missing', silence: 'this page',
 };
 
 // The log: entries of one start of hoopd after the other, each once.
 export class Log {
   constructor(most = 512) {
-    Object.assign(this, { most, entries: [], boot: '', last: 0 });
+    Object.assign(this, { most, entries: [], boot: '', last: 0, nths: new Map() });
   }
 
   // id is "BOOT-NUMBER". Returns whether the entry is new.
   add(id, entry) {
     const [boot, text] = id.split('-');
     const number = Number(text);
-    const isSameBoot = boot === this.boot;
-    if (isSameBoot && number <= this.last) return false;
-    if (isSameBoot && number > this.last + 1)
-      this.entries.unshift({
-        id: `gap-${id}`, at_ms: entry.at_ms, kind: 'missing', job: '',
-        text: `${plural(number - this.last - 1, 'entry', 'entries')} came while this page `
-          + 'was not connected, and hoopd has forgotten what they said',
+    if (boot === this.boot && number <= this.last) return false;
+    if (boot !== this.boot) this.nths.clear();
+    // hoopd counts the entries of each job, and forgets the oldest.
+    const gone = entry.nth - 1 - (this.nths.get(entry.job) ?? 0);
+    if (gone > 0)
+      this.put({
+        id: `gap-${id}`, at_ms: entry.at_ms, kind: 'missing', job: entry.job,
+        text: `hoopd has forgotten ${plural(gone, 'earlier entry', 'earlier entries')} of `
+          + `${entry.job ? `job "${entry.job}"` : 'its own'}`,
       });
     Object.assign(this, { boot, last: number });
-    this.entries.unshift({ ...entry, id });
-    this.entries.length = Math.min(this.entries.length, this.most);
+    this.nths.set(entry.job, entry.nth);
+    this.put({ ...entry, id });
     return true;
+  }
+
+  // Nothing was heard between these times of hoopd's clock.
+  addSilence(from_ms, to_ms) {
+    if (to_ms - from_ms < SILENCE_TOLD_MS) return;
+    this.put({
+      id: `silence-${from_ms}`, at_ms: from_ms, kind: 'silence', job: '',
+      text: `it heard nothing of hoopd until ${clockTime(to_ms)}, for `
+        + `${duration(to_ms - from_ms)}`,
+    });
+  }
+
+  // As in hoopd: for one too many, whoever has the most loses its oldest.
+  put(entry) {
+    this.entries.unshift(entry);
+    if (this.entries.length <= this.most) return;
+    const counts = new Map();
+    for (const { job } of this.entries) counts.set(job, (counts.get(job) ?? 0) + 1);
+    const [longest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    this.entries.splice(this.entries.findLastIndex(({ job }) => job === longest), 1);
   }
 
   // Those of a job and of hoopd itself; null: all.

@@ -37,7 +37,7 @@ export class Ranks {
     // When the last call of a rank ended is not known, but how long it is awaited.
     const waiters = state === 'computing' ? this.waiters.get(rank.rank) : undefined;
     const age = waiters ? waiters.age_ms : ageOf(rank);
-    const awaited = awaitedRank(rank.activity?.waits_for);
+    const awaited = awaitedRank(rank);
     const [number, mark] = node.children[0].children;
     const text = markOf(this.job, rank);
     setText(number, rank.rank === null ? '?' : `${rank.rank}`);
@@ -49,9 +49,11 @@ export class Ranks {
     setText(node.children[2], rank.activity?.call ? callSentence(rank.activity) : '');
     setText(node.children[3], age === null ? '' : duration(age));
     const [whom, why] = node.children[4].children;
-    setText(whom, awaited === null ? '' : `rank ${awaited}`);
     const reason = whyOf(rank, waiters);
-    setText(why, awaited === null ? reason : reason.replace(/^rank \d+\b/, ''));
+    const head = awaited === null ? '' : `rank ${awaited}`;
+    const isHead = head !== '' && reason.startsWith(`${head} `);
+    setText(whom, isHead ? head : '');
+    setText(why, isHead ? reason.slice(head.length) : reason);
     setText(node.children[5], `${rank.host}:${rank.pid}`);
   }
 

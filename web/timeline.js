@@ -8,6 +8,7 @@ const ZOOM = 1.5;
 const LABEL_WIDTH = 44;
 const AXIS_HEIGHT = 18;
 const TILE = 8;
+const EDGED_WIDTH = 4; // a bar has an edge
 const SHOWN = ['computing', 'waiting', 'moving', 'silent', 'lost', 'left'];
 
 // Stripes say the same as the colour: one way for waiting, both for silence and
@@ -122,8 +123,9 @@ export class Timeline {
         pen.fillText(`${rank}`, 2, y + rowHeight / 2, LABEL_WIDTH - 6);
       }
       for (const bar of this.history.bars.get(rank))
-        this.paintBar(pen, { rank, bar, y, width, rowHeight }, paints);
+        this.paintBar(pen, { bar, y, width, rowHeight }, paints);
     });
+    this.paintChoice(pen, { width, rowHeight, index: ranks.indexOf(this.rank) }, paints);
   }
 
   placeOf(ms, width) {
@@ -154,14 +156,20 @@ export class Timeline {
     pen.textAlign = 'left';
   }
 
-  paintBar(pen, { rank, bar, y, width, rowHeight }, paints) {
+  paintBar(pen, { bar, y, width, rowHeight }, paints) {
     const left = Math.max(LABEL_WIDTH, this.placeOf(bar.from, width));
     const right = this.placeOf(bar.to, width);
     if (right <= left) return;
     const top = y + 1;
     const height = rowHeight - 2;
+    // Without an edge the pale ones would not stand out from the ground.
+    const edge = right - left >= EDGED_WIDTH && rowHeight >= 12 ? 1 : 0;
+    if (edge) {
+      pen.fillStyle = paints['text-quiet'];
+      pen.fillRect(left, top, right - left, height);
+    }
     pen.fillStyle = paints[bar.state];
-    pen.fillRect(left, top, right - left, height);
+    pen.fillRect(left + edge, top + edge, right - left - 2 * edge, height - 2 * edge);
     const text = bar.whom === null ? STATES[bar.state].sign : `→ ${bar.whom}`;
     if (rowHeight >= 12 && right - left > pen.measureText(text).width + 8) {
       const w = pen.measureText(text).width + 6;
@@ -170,12 +178,18 @@ export class Timeline {
       pen.fillStyle = paints.text;
       pen.fillText(text, left + 5, y + rowHeight / 2);
     }
-    if (rank === this.rank && bar === this.bar) {
-      pen.strokeStyle = paints.focus;
-      pen.lineWidth = 2;
-      pen.strokeRect(left + 1, top, Math.max(1, right - left - 2), height);
-      pen.lineWidth = 1;
-    }
+  }
+
+  // A frame around the bar that is chosen.
+  paintChoice(pen, { width, rowHeight, index }, paints) {
+    if (!this.bar || index < 0 || this.bar.to < this.history.end - this.spanMs) return;
+    const left = Math.max(LABEL_WIDTH, this.placeOf(this.bar.from, width));
+    const right = this.placeOf(this.bar.to, width);
+    pen.strokeStyle = paints.focus;
+    pen.lineWidth = 2;
+    pen.strokeRect(left + 1, AXIS_HEIGHT + index * rowHeight + 1,
+      Math.max(1, right - left - 2), rowHeight - 2);
+    pen.lineWidth = 1;
   }
 
   // Colours of the style sheet, and a pattern for each state.
@@ -200,6 +214,9 @@ export class Timeline {
     const scroll = byId('timeline-scroll');
     const rowHeight = this.rowHeight(this.history.bars.size);
     const y = AXIS_HEIGHT + index * rowHeight;
+    // What lies before the time that is shown is zoomed out to.
+    const ago = this.history.end - bar.to;
+    if (ago >= this.spanMs) this.zoom((ago + SPAN_LEAST_MS) / this.spanMs);
     if (y < scroll.scrollTop) scroll.scrollTop = y - AXIS_HEIGHT;
     if (y + rowHeight > scroll.scrollTop + scroll.clientHeight)
       scroll.scrollTop = y + rowHeight - scroll.clientHeight;

@@ -300,6 +300,8 @@ enum cluster_log_notice_kind {
     CLUSTER_NOTICE_WITHDRAWN,   /* one worker fewer waits: it disconnected or
                                    cancelled */
     CLUSTER_NOTICE_FORMED,      /* the world has formed */
+    CLUSTER_NOTICE_GROWN,       /* a world of more ranks has formed */
+    CLUSTER_NOTICE_SHRUNK,      /* survivors have a communicator of their own */
     CLUSTER_NOTICE_FORM_FAILED, /* no world has formed, the text names who is
                                    missing: log as a warning */
     CLUSTER_NOTICE_REFUSED,     /* a join or a token was refused: log as a

@@ -362,7 +362,8 @@ world_form(struct cluster *cluster, struct job *job)
     cluster->counters.worlds_formed++;
     action_list_add_notice(
         &cluster->action_list,
-        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_FORMED,
+        &(struct cluster_log_notice){.kind = job->root ? CLUSTER_NOTICE_GROWN
+                                                       : CLUSTER_NOTICE_FORMED,
                                      .job = job_public_name(job),
                                      .epoch = job->world.epoch,
                                      .rank = CLUSTER_RANK_ANY},

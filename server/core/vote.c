@@ -214,6 +214,26 @@ vote_outcome_reply(struct cluster *cluster,
     reply->outcome = *outcome;
 }
 
+static void
+shrink_log(struct cluster *cluster, const struct vote *vote)
+{
+    const uint64_t former = vote->key.communicator;
+    struct text_buffer of = {.text = ""};
+
+    if (former)
+        text_buffer_append(&of, "communicator @%" PRIu64 " of ", former);
+    action_list_add_notice(
+        &cluster->action_list,
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_SHRUNK,
+                                     .job = job_public_name(vote->job),
+                                     .epoch = vote->job->world.epoch,
+                                     .rank = CLUSTER_RANK_ANY},
+        "%sjob \"%s\" has shrunk from %u to %u %s, communicator @%" PRIu64,
+        of.text, job_public_name(vote->job), vote->n_voters,
+        vote->outcome.n_ranks, vote->outcome.n_ranks == 1 ? "rank" : "ranks",
+        vote->outcome.communicator);
+}
+
 /* Create the new communicator of the survivors, in the order of the old one. */
 static void
 survivors_create_group(struct cluster *cluster, struct vote *vote)
@@ -235,6 +255,7 @@ survivors_create_group(struct cluster *cluster, struct vote *vote)
         outcome->communicator = group->shown.communicator;
         journal_write_job(cluster, vote->job);
         journal_write_group(cluster, group);
+        shrink_log(cluster, vote);
     }
     free(numbers);
 }

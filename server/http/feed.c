@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "http/page_log.h"
 #include "net/loop.h"
 
 enum {
@@ -50,8 +51,7 @@ struct feed {
     bool wants_second;
     pthread_mutex_t lock; /* protects the rest */
     struct feed_answers answers;
-    uint64_t n_entries;                    /* ever; the last has this number */
-    char *entries[LIMIT_HTTP_LOG_ENTRIES]; /* [number % so many] */
+    struct page_log log;
 };
 
 /* ---- Topics and their queries. */
@@ -139,22 +139,8 @@ static void
 entries_write(struct feed *feed, struct feed_reader *reader, FILE *out)
 {
     pthread_mutex_lock(&feed->lock);
-    uint64_t number = reader->entry_seen;
-
-    if (number > feed->n_entries)
-        number = 0;
-    if (feed->n_entries - number > LIMIT_HTTP_LOG_ENTRIES)
-        number = feed->n_entries - LIMIT_HTTP_LOG_ENTRIES;
-    for (number++; number <= feed->n_entries; number++) {
-        const char *json = feed->entries[number % LIMIT_HTTP_LOG_ENTRIES];
-
-        if (json)
-            fprintf(out,
-                    "id: %016" PRIx64 "-%" PRIu64
-                    "\nevent: entry\ndata: %s\n\n",
-                    feed->options.boot, number, json);
-    }
-    reader->entry_seen = feed->n_entries;
+    page_log_write(&feed->log, feed->options.boot, reader->entry_seen, out);
+    reader->entry_seen = feed->log.n_ever;
     pthread_mutex_unlock(&feed->lock);
 }
 
@@ -302,15 +288,10 @@ feed_answer(struct feed *feed,
 }
 
 void
-feed_log_add(struct feed *feed, const char *json)
+feed_log_add(struct feed *feed, const char *job, const char *json)
 {
-    char *copy = strdup(json);
-
     pthread_mutex_lock(&feed->lock);
-    char **place = &feed->entries[++feed->n_entries % LIMIT_HTTP_LOG_ENTRIES];
-
-    free(*place);
-    *place = copy;
+    page_log_add(&feed->log, job, json);
     pthread_mutex_unlock(&feed->lock);
 }
 
@@ -436,6 +417,7 @@ feed_create(const struct feed_options *options, struct feed **out_feed)
     TAILQ_INIT(&feed->topics);
     TAILQ_INIT(&feed->readers);
     STAILQ_INIT(&feed->answers);
+    page_log_init(&feed->log);
     pthread_mutex_init(&feed->lock, NULL);
     const enum hoop_status status =
         loop_timer_create(options->loop, on_second, feed, &feed->second);
@@ -458,8 +440,7 @@ feed_destroy(struct feed *feed)
     loop_timer_destroy(feed->second);
     while ((answer = answers_take_first(feed)))
         answer_destroy(answer);
-    for (size_t i = 0; i < COUNT_OF(feed->entries); i++)
-        free(feed->entries[i]);
+    page_log_deinit(&feed->log);
     pthread_mutex_destroy(&feed->lock);
     free(feed);
 }

@@ -12,7 +12,7 @@
  *   is none.
  * - entry: one of the log. Its id is "BOOT-NUMBER"; a stream goes on after the
  *   last one that its page has seen.
- * The log keeps the last LIMIT_HTTP_LOG_ENTRIES.
+ * What the log keeps is in http/page_log.h.
  *
  * Thread: the server's, except where noted.
  */
@@ -99,6 +99,6 @@ feed_answer(struct feed *feed,
 
 /* See http_log_add(). Thread: any. */
 void
-feed_log_add(struct feed *feed, const char *json);
+feed_log_add(struct feed *feed, const char *job, const char *json);
 
 #endif

@@ -259,9 +259,9 @@ http_answer_query(struct http *http,
 }
 
 void
-http_log_add(struct http *http, const char *json)
+http_log_add(struct http *http, const char *job, const char *json)
 {
-    feed_log_add(http->feed, json);
+    feed_log_add(http->feed, job, json);
 }
 
 void

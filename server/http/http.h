@@ -100,10 +100,10 @@ http_answer_query(struct http *http,
                   enum hoop_status status,
                   char *json);
 
-/* Add an entry to the log that the page shows: a JSON object, copied. The oldest
- * one is forgotten if there are too many. Thread: any. */
+/* Add an entry to the log of a job that the page shows; "": to that of hoopd.
+ * json is an object, and copied. See http/page_log.h. Thread: any. */
 void
-http_log_add(struct http *http, const char *json);
+http_log_add(struct http *http, const char *job, const char *json);
 
 /* Close everything and join the thread. NULL is allowed. */
 void

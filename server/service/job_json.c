@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "core/event.h"
+#include "rpc/messages/status_messages.h"
 #include "service/page_verdicts.h"
 #include "service/why.h"
 
@@ -153,6 +154,27 @@ jobs_json(const struct cluster_jobs *jobs,
     return json_close(&json);
 }
 
+/* Write whom the call of a rank waits for, and its communicator, as numbers. */
+static void
+call_numbers_write(FILE *out, const struct cluster_member_activity *activity)
+{
+    CLEANUP(activity_details_deinit)
+    struct activity_details details = {.awaited_rank = STATUS_RANK_NONE};
+    const struct message_span span = {activity->details, activity->n_details};
+
+    /* A rank that tells nonsense is described without it. */
+    if (span.n_bytes > 0 && activity_details_decode(span, &details) != HOOP_OK)
+        return;
+    const uint32_t awaited = activity->missing_rank != CLUSTER_RANK_ANY
+                                 ? activity->missing_rank
+                                 : details.awaited_rank;
+    if (awaited != STATUS_RANK_NONE)
+        number_field_write(out, "awaited_rank", awaited);
+    /* Ranks count from one, the coordinator and hoopctl from zero. */
+    if (details.communicator_id > 1)
+        number_field_write(out, "communicator_id", details.communicator_id - 1);
+}
+
 /* Write what a rank has answered; null: it was not asked. */
 static void
 activity_write(FILE *out, const struct cluster_member_activity *activity)
@@ -175,6 +197,7 @@ activity_write(FILE *out, const struct cluster_member_activity *activity)
         number_field_write(out, "number", activity->number);
         number_field_write(out, "age_ms", activity->age_ms);
         text_field_write(out, "waits_for", activity->waits_for);
+        call_numbers_write(out, activity);
     }
     fputc('}', out);
 }
@@ -264,6 +287,10 @@ notice_kind_name(enum cluster_log_notice_kind kind)
         return "withdrawn";
     case CLUSTER_NOTICE_FORMED:
         return "formed";
+    case CLUSTER_NOTICE_GROWN:
+        return "grown";
+    case CLUSTER_NOTICE_SHRUNK:
+        return "shrunk";
     case CLUSTER_NOTICE_FORM_FAILED:
         return "form_failed";
     case CLUSTER_NOTICE_REFUSED:

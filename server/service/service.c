@@ -8,6 +8,7 @@
 #include "service/service.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ notice_log_level(enum cluster_log_notice_kind kind)
     case CLUSTER_NOTICE_JOINED:
     case CLUSTER_NOTICE_WITHDRAWN:
     case CLUSTER_NOTICE_FORMED:
+    case CLUSTER_NOTICE_GROWN:
+    case CLUSTER_NOTICE_SHRUNK:
     case CLUSTER_NOTICE_LEFT:
     case CLUSTER_NOTICE_ENDED:
         return LOG_INFO;
@@ -262,7 +265,8 @@ page_report_news(struct service *service,
         return;
     CLEANUP(free) char *json = notice_json(kind, notice, &context);
     if (json)
-        service->on_news(service->page_owner, json);
+        service->on_news(service->page_owner, notice->job ? notice->job : "",
+                         json);
 }
 
 static void
@@ -376,9 +380,19 @@ service_query(struct service *service, uint64_t number, const char *job)
 void
 service_report_start(struct service *service)
 {
-    char text[LIMIT_NAME];
+    const struct cluster_counters *found = cluster_counters(service->cluster);
+    char text[LIMIT_ERROR_TEXT];
 
-    snprintf(text, sizeof(text), "hoopd %s starts", service->version);
+    if (found->jobs > 0)
+        snprintf(text, sizeof(text),
+                 "hoopd %s starts again with %" PRIu64 " %s and %" PRIu64
+                 " %s; its log of them begins here",
+                 service->version, found->jobs,
+                 found->jobs == 1 ? "job" : "jobs", found->members,
+                 found->members == 1 ? "member" : "members");
+    else
+        snprintf(text, sizeof(text), "hoopd %s starts; there are no jobs yet",
+                 service->version);
     page_report_news(service, "started",
                      &(struct cluster_log_notice){.text = text});
 }

@@ -36,9 +36,10 @@ service_answer_fn(void *owner,
                   uint64_t number,
                   enum hoop_status status,
                   char *json);
-/* Something has happened to a job; json is borrowed. Called on the loop. */
+/* Something has happened to a job, or to hoopd if job is "". Both texts are
+ * borrowed. Called on the loop. */
 typedef void
-service_news_fn(void *owner, const char *json);
+service_news_fn(void *owner, const char *job, const char *json);
 
 struct service_options {
     struct loop *loop;              /* borrowed; must outlive the service */

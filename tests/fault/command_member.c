@@ -118,6 +118,15 @@ try_do(struct member *member)
     return HOOP_OK;
 }
 
+/* Of the world, which goes on as it is. */
+static enum hoop_status
+shrink_do(struct member *member)
+{
+    hoop_comm_t *smaller = NULL;
+
+    return hoop_comm_shrink(hoop_world(member->session), &smaller);
+}
+
 /* Create both communicators. */
 static enum hoop_status
 open_do(struct member *member)
@@ -220,6 +229,7 @@ static const struct command {
     {"fail\n", fail_do},
     {"differ\n", differ_do},
     {"try\n", try_do},
+    {"shrink\n", shrink_do},
     {"open\n", open_do},
     {"compute\n", compute_do},
     {"leave\n", leave_do},

@@ -24,6 +24,7 @@ const rank = (number, activity, state = 'active') => ({
 const call = (number, age_ms, whom) => ({
   calls: 1, call: `barrier #${number}`, communicator: 'world', number, age_ms,
   waits_for: whom === undefined ? '' : `rank ${whom} (a:${70 + whom}) to send`,
+  awaited_rank: whom,
 });
 const jobOf = (ranks, verdict = {}) => (
   { ranks, is_held_up: false, culprits: [], order: ranks.map((_, place) => place), ...verdict });
@@ -34,8 +35,14 @@ same('states', [rank(0, idle), rank(0, silent), rank(0, call(1, 5)), rank(0, cal
   rank(0, silent, 'lost'), rank(0, silent, 'left'), rank(0, null, 'joining'), rank(0, null),
   rank(0, null, 'of a newer hoopd')].map(model.stateOf),
 ['computing', 'silent', 'moving', 'waiting', 'lost', 'left', 'joining', 'active', 'active']);
-same('awaited', ['rank 2 (a:71) to send', 'rank 12', 'ranks 1, 2', '', undefined, 'a rank 3']
-  .map(model.awaitedRank), [2, 12, null, null, null, null]);
+// The number counts, and no words: they are of an older rank, or of several.
+same('awaited', [rank(0, call(1, 5, 2)), rank(0, call(1, 5, 0)), rank(0, idle), rank(0, null),
+  rank(0, { ...call(1, 5), waits_for: 'rank 2 (a:72) to send' })].map(model.awaitedRank),
+[2, 0, null, null, null]);
+same('calls', [{ communicator: 'world' }, { communicator: '', communicator_id: 5 },
+  { communicator: '' }, { communicator: 'a', communicator_id: 5 }].map((of) => (
+  model.callSentence({ call: 'barrier #1', ...of }))), ["barrier #1 of 'world'",
+  'barrier #1 of communicator @5', 'barrier #1', "barrier #1 of 'a'"]);
 
 // ---- Who is behind.
 same('all compute', orderOf([rank(0, idle), rank(1, idle), rank(2, idle)]), [0, 1, 2]);
@@ -117,19 +124,31 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
 // ---- The log.
 {
   const log = new model.Log(4);
-  const entry = (text, job = '') => ({ at_ms: 1, kind: 'lost', job, text });
+  const entry = (text, nth, job = '') => ({ at_ms: 1, kind: 'lost', job, text, nth });
   const texts = (job = null) => log.of(job).map((item) => item.text);
-  same('new', log.add('a-1', entry('one')), true);
-  same('again', log.add('a-1', entry('one')), false);
-  log.add('a-2', entry('two', 'x'));
-  same('newest first', texts(), ['two', 'one']);
-  log.add('a-4', entry('four', 'y'));
-  same('a gap is told', texts(), ['four', '1 entry came while this page was not connected, and '
-    + 'hoopd has forgotten what they said', 'two', 'one']);
-  same('of a job, and of hoopd', texts('x').length, 3);
-  same('another start', log.add('b-1', entry('one again')), true);
-  same('bounded', log.entries.length, 4);
+  same('new', log.add('a-1', entry('one', 1)), true);
+  same('again', log.add('a-1', entry('one', 1)), false);
+  log.add('a-2', entry('x one', 1, 'x'));
+  same('newest first', texts(), ['x one', 'one']);
+  log.add('a-5', entry('x three', 3, 'x'));
+  same('a gap is told', texts(), ['x three', 'hoopd has forgotten 1 earlier entry of job "x"',
+    'x one', 'one']);
+  same('of another job, and of hoopd', texts('y'), ['one']);
+  log.add('a-6', entry('x four', 4, 'x'));
+  same('bounded, and what has many loses', texts(), ['x four', 'x three',
+    'hoopd has forgotten 1 earlier entry of job "x"', 'one']);
+  log.add('b-3', entry('again', 3));
+  same('another start counts anew', texts('').slice(0, 2),
+    ['again', 'hoopd has forgotten 2 earlier entries of its own']);
+  log.addSilence(1000, 3900);
+  same('a short silence is not told', texts('')[0], 'again');
+  log.addSilence(1000, 11000);
+  same('a long one is', [log.entries[0].at_ms, texts('')[0].replace(/\d\d:\d\d:\d\d/, 'TIME')],
+    [1000, 'it heard nothing of hoopd until TIME, for 10 s']);
 }
+same('commands', ['train', 'a/b:c+d@e', "it's $HOME", '-x', ''].map((name) => (
+  /--job=(.*) --format/.exec(model.recordCommand(name))[1])),
+['train', 'a/b:c+d@e', "'it'\\''s $HOME'", "'-x'", "''"]);
 
 // ---- Only what has changed is written.
 {
@@ -159,6 +178,10 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   const older = many.map((item) => (item.rank === 9
     ? { ...item, activity: { ...item.activity, age_ms: 60000 } } : item));
   same('of the rank, and of the one it waits for', watch(() => show(older)), 2);
+  ranks.show(jobOf([rank(0,
+    { ...call(1, 1, 1), waits_for: 'rank 12 (a:82) to send' })]));
+  same('no half of a number is bold', [...ranks.body.rows[0].cells[4].children].map(
+    (part) => part.textContent), ['', 'rank 12 (a:82) to send']);
   ranks.show(jobOf([rank(0,
     { ...call(1, 1, 2), waits_for: 'rank 2 <img src=x onerror=alert(1)>' })]));
   same('text stays text', [ranks.body.querySelectorAll('img').length,
@@ -226,6 +249,12 @@ const paint_ms = median(() => timeline.paint());
   timeline.choose(0, timeline.history.bars.get(0)[0]);
   timeline.move(1, 0);
   same('down from a long bar', timeline.bar === halfway, true);
+  timeline.zoom(1 / 100);
+  timeline.choose(1, late);
+  same('what is in sight does not zoom', timeline.spanMs, 2000);
+  timeline.choose(1, halfway);
+  same('a bar before it comes into sight', timeline.spanMs, 4000);
+  timeline.zoom(100);
   timeline.history = history;
 }
 same('all rows are drawn', byId('timeline').clientHeight > 256 * 8, true);

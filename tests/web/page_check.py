@@ -56,12 +56,12 @@ def masked(text):
                   re.sub(r'\b\d+\.\d s\b', 'T s', text))
 
 
-def why(hoopd, programs, name):
+def why(hoopd, programs, name, **settings):
     """Return what `hoopctl why` says of a job."""
     shown = subprocess.run(
         [programs['hoopctl'], '--json', 'why', name], capture_output=True, text=True,
         check=False, timeout=30,
-        env=environment_clean() | {'HOOP_COORDINATOR': hoopd.address})
+        env=environment_clean() | {'HOOP_COORDINATOR': hoopd.address} | settings)
     return json.loads(shown.stdout or '{"kind": "", "verdict": "", "culprits": []}')
 
 
@@ -181,6 +181,12 @@ def check_spoken(browser):
     """The sentence changes each second, but a screen reader hears it once."""
     spoken = browser.text('#job-spoken')
     expect('it is spoken', masked(spoken) == masked(browser.text('#job-verdict')), spoken)
+    browser.run('document.querySelector("#job-spoken").textContent = "word ".repeat(999);')
+    box = browser.run('const box = document.querySelector("#job-spoken").getBoundingClientRect();'
+                      'return [box.width, box.height, document.elementFromPoint('
+                      '  box.right + 1, box.top)?.id === "job-spoken"];')
+    expect('and not seen, however long it is', box == [1, 1, False], box)
+    browser.run('document.querySelector("#job-spoken").textContent = arguments[0]', spoken)
     browser.await_true('the sentence changes', lambda: browser.text('#job-verdict') != spoken)
     expect('without another word', browser.text('#job-spoken') == spoken)
 
@@ -220,6 +226,10 @@ def check_faults(browser, programs, folder):
         said = verdict_agrees(browser, hoopd, programs, 'other', 'lost', [2])
         expect('it names the rank', 'is lost: its process has ended' in said, said)
         expect('the log of one job only', 'train' not in browser.text('#log'))
+        other.tell('shrink', 0, 1)
+        browser.await_text('#log', 'job "other" has shrunk from 3 to 2 ranks, communicator')
+        expect('as a row of its own', browser.text('#log li .chip') == 'shrink',
+               browser.text('#log'))
         browser.click('nav a')
         browser.await_text('#jobs', 'running, with losses')
         browser.await_text('#jobs', '2 of 3, 1 lost')
@@ -297,20 +307,58 @@ def check_restart(browser, programs, folder):
         browser.await_text('#connection', 'Connected.')
         rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
         hoopd.kill()
-        said = browser.await_text('#connection', 'hoopd is silent')
+        killed = time.monotonic()
+        browser.await_text('#connection', 'hoopd is silent')
         said = browser.text('#connection')
         expect('since when', re.fullmatch(
             rf'hoopd is silent: nothing heard since {TIME}\. Connecting again\.', said), said)
         expect('what was known stays', len(browser.rows('#ranks')) == SIZE)
+        # So long that it is worth a line in the log.
+        browser.await_true('it is silent for long', lambda: time.monotonic() - killed > 5)
         hoopd.start()
         browser.await_text('#connection', 'Connected.')
+        log = browser.await_text('#log', 'starts again') and browser.text('#log')
+        expect('it says what it knows', re.search(
+            rf'{TIME}\s+hoopd\s+hoopd \S+ starts again with 1 job and 3 members; '
+            r'its log of them begins here$', log, re.M), log)
+        expect('and the page for how long it knew nothing', re.search(
+            rf'{TIME}\s+this page\s+it heard nothing of hoopd until {TIME}, for \d+(\.\d)? s$',
+            log, re.M), log)
         job.tell('allreduce', 0, 1)
         rows_when(browser, 'the job goes on', lambda rows: [row[1] for row in rows].count(
             '… waits') == 2)
         starts = browser.run('return [...document.querySelectorAll("#log .text")]'
-                             '.filter((node) => / starts$/.test(node.innerText)).length')
+                             '.filter((node) => / starts\\b/.test(node.innerText)).length')
         expect('both starts are in the log', starts == 2, browser.text('#log'))
         expect('of an earlier start nothing is lost', 'has formed' in browser.text('#log'))
+        # A page that comes later sees where the log begins.
+        browser.do('refresh')
+        browser.await_text('#log', 'its log of them begins here')
+        expect('of an earlier start there is nothing', 'has formed' not in browser.text('#log'))
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_forgotten(browser, programs, folder):
+    """A hoopd without a folder for its data knows nothing of the job when it is started
+    again. The page says so, and until when what it shows was true."""
+    hoopd = Hoopd(programs['hoopd'], folder)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        job_open(browser, hoopd, 'train')
+        rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
+        hoopd.kill()
+        browser.await_text('#connection', 'hoopd is silent')
+        hoopd.start()
+        browser.await_text('#connection', 'Connected.')
+        browser.await_text('#job-error', 'Below is what was known of it at ')
+        said = browser.text('#job-error')
+        expect('why, and when it was known', re.fullmatch(
+            rf'.*"train".*\. Below is what was known of it at {TIME}\.', said), said)
+        expect('what was known stays', len(browser.rows('#ranks')) == SIZE)
+        browser.await_text('#log', 'starts; there are no jobs yet')
         no_messages(browser)
     finally:
         job.end()
@@ -360,6 +408,68 @@ def check_token(browser, programs, folder):
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_keep(browser, programs, folder):
+    """By keyboard, what a job is in is saved as JSON, also where hoopd has a token, and the
+    command that makes a trace is copied; it makes one."""
+    records = f'{folder}/records'
+    os.mkdir(records, 0o700)
+    hoopd = Hoopd(programs['hoopd'], folder, HOOP_TOKEN=SECRET, HOOP_RECORDER_DIR=records)
+    job = Job(hoopd, programs['member'], 'train').ready()
+    try:
+        browser.cdp('Browser.setDownloadBehavior', behavior='allow', downloadPath=folder)
+        browser.cdp('Browser.grantPermissions',
+                    permissions=['clipboardReadWrite', 'clipboardSanitizedWrite'])
+        browser.open(hoopd.page + '#/job/train')
+        browser.await_text('#token-form', 'hoopctl token operator')
+        browser.type('#token', token_of(programs, 'operator'))
+        browser.press('Enter')
+        job.tell('allreduce', 0, 1)
+        browser.await_text('#job-verdict', 'Rank 2 ')
+        browser.run('document.querySelector("#job-json").focus()')
+        browser.press('Enter')
+        path = f'{folder}/train.json'
+        browser.await_true('it is saved', lambda: os.path.exists(path))
+        with open(path, encoding='utf-8') as saved:
+            told = json.load(saved)
+        expect('the verdict', masked(told['verdict']) == masked(
+            why(hoopd, programs, 'train', HOOP_TOKEN=SECRET)['verdict']), told)
+        expect('the ranks', [rank['rank'] for rank in told['ranks']] == [0, 1, 2]
+               and 'allreduce' in told['ranks'][0]['activity']['call'], told)
+        check_copy(browser)
+        job.tell('allreduce', 2)
+        for worker in job.workers:
+            worker.expect('done')
+        subprocess.run(
+            ['sh', '-c', browser.text('#record-command')], cwd=folder, check=True, timeout=30,
+            env=environment_clean() | {
+                'HOOP_RECORDER_DIR': records,
+                'PATH': os.path.dirname(programs['hoopctl']) + ':' + os.environ['PATH']})
+        with open(f'{folder}/trace.json', encoding='utf-8') as trace:
+            names = {event.get('name', '') for event in json.load(trace)['traceEvents']}
+        expect('the call is in the trace', any('allreduce' in name for name in names), names)
+        no_messages(browser)
+    finally:
+        job.end()
+        hoopd.kill()
+
+
+def check_copy(browser):
+    """The command is in the clipboard, or selected where there is none."""
+    command = browser.text('#record-command')
+    browser.press('Tab')
+    expect('the button is next', browser.run('return document.activeElement.id') == 'copy')
+    browser.press('Enter')
+    browser.await_text('#copied', 'Copied.')
+    found = browser.do('execute/async', args=[], script=(
+        'const done = arguments[0]; navigator.clipboard.readText().then(done, String);'))
+    expect('it is copied', found == command, found)
+    browser.run('Object.defineProperty(navigator, "clipboard", { value: undefined });')
+    browser.press('Enter')
+    browser.await_text('#copied', 'Selected: copy it with Ctrl+C.')
+    found = browser.run('return getSelection().toString()')
+    expect('it is selected', found == command, found)
 
 
 def answer_of(hoopd, path, **fields):
@@ -429,16 +539,89 @@ def check_use(browser, programs, folder):
         check_zoom(browser)
         check_click(browser)
         check_before(browser)
+        check_order(browser)
+        check_roles(browser)
         for scheme in ('dark', 'light'):
             browser.media(scheme, 'reduce')
             browser.await_true(f'it is {scheme}', lambda s=scheme: (browser.run(
                 'return getComputedStyle(document.body).backgroundColor')
                 == 'rgb(255, 255, 255)') == (s == 'light'))
+            check_contrast(browser, scheme)
         check_phone(browser)
         no_messages(browser)
     finally:
         job.end()
         hoopd.kill()
+
+
+def check_order(browser):
+    """Tab goes through the page from above to below, and nothing takes it twice."""
+    browser.run('document.activeElement.blur(); scrollTo(0, 0);'
+                'getSelection().removeAllRanges();')
+    browser.run('document.querySelector(".skip").focus()')
+    seen = []
+    for _ in range(8):
+        seen.append(browser.run(
+            'const at = document.activeElement; return at.id || at.textContent'))
+        browser.press('Tab')
+    expect('the order of the focus', seen == [
+        'Skip to the jobs', 'hoop', 'All jobs', 'zoom-in', 'zoom-out', 'timeline', 'job-json',
+        'copy'], seen)
+    browser.run('document.querySelector("#zoom-in").focus()')
+    shown = browser.text('#timeline-span')
+    browser.press('Enter')
+    browser.await_true('Enter zooms', lambda: browser.text('#timeline-span') != shown)
+
+
+def check_roles(browser):
+    """A screen reader finds a table of the ranks, whose columns have names, and hears of
+    the connection, the verdict and a bar."""
+    nodes = browser.cdp('Accessibility.getFullAXTree')['nodes']
+    named = [(node['role']['value'], node.get('name', {}).get('value', ''))
+             for node in nodes if not node['ignored']]
+    roles = [role for role, _ in named]
+    expect('a table with a name', ('table', 'Ranks, those that hold the job up first') in named,
+           [item for item in named if item[0] == 'table'])
+    columns = [name for role, name in named if role == 'columnheader']
+    expect('its columns', columns == [
+        'Rank', 'State', 'Call', 'For', 'Waits for, or why', 'Process'], columns)
+    expect('its rows', (roles.count('row'), roles.count('rowheader')) == (SIZE + 1, SIZE), roles)
+    expect('its cells', sum(role in ('cell', 'gridcell') for role in roles) == 5 * SIZE, roles)
+    headings = {name for role, name in named if role == 'heading'}
+    expect('headings', headings == {
+        'hoop', 'train', 'Ranks, those that hold the job up first', 'The last minute', 'To keep',
+        'Log'}, headings)
+    live = browser.run('return [...document.querySelectorAll("[role=status], [aria-live]")]'
+                       '.map((node) => node.id)')
+    expect('what is told', live == ['connection', 'job-spoken', 'job-error', 'timeline-bar',
+                                    'copied'], live)
+
+
+def check_contrast(browser, scheme):
+    """Each text that is shown differs from what is behind it by 4.5 to 1 at least, and so do
+    the edges of bars."""
+    poor = browser.run('''
+        const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+        const light = (colour) => parts(colour).slice(0, 3).map((part) => part / 255)
+          .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+          .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+        const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05)
+          / (Math.min(light(a), light(b)) + 0.05);
+        const behind = (node) => {
+          const colour = getComputedStyle(node).backgroundColor;
+          return parts(colour)[3] !== 0 || !node.parentElement ? colour
+            : behind(node.parentElement);
+        };
+        const shown = [...document.body.querySelectorAll('*')].filter((node) =>
+          node.checkVisibility() && [...node.childNodes].some((child) =>
+            child.nodeType === Node.TEXT_NODE && child.textContent.trim()));
+        const found = shown.map((node) => [node.textContent.trim().slice(0, 40),
+          ratio(getComputedStyle(node).color, behind(node))]);
+        const patch = document.querySelector('.patch');
+        found.push(['edges', ratio(getComputedStyle(patch).borderTopColor, behind(document.body))]);
+        return [found.length, found.filter(([, value]) => value < 4.5)];''')
+    expect('texts are compared', poor[0] > 40, poor)
+    expect(f'contrast in {scheme}', not poor[1], poor[1])
 
 
 def check_frame(browser):

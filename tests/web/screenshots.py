@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """tests/web/screenshots.py - the pictures of the page in docs/
 
-screenshots.py HOOPD MEMBER FOLDER shows a job of six ranks, one of which is stopped, in
-light, in dark and on a phone, and the list of jobs. The pictures have few colours, so
-each is written with a palette, which takes a quarter of the bytes.
+screenshots.py HOOPD MEMBER FOLDER [--all] shows a job of six ranks, one of which is stopped,
+in light, in dark and on a phone; a lost rank, a mismatch, a job that has ended; and the
+list of jobs, also after hoopd was started again. --all takes each in light, in dark and on
+a phone, to be looked at. The pictures have few colours, so each is written with a palette,
+which takes a quarter of the bytes.
 """
 
 import collections
 import struct
 import sys
 import tempfile
+import time
 import zlib
 
 from browser import Browser
@@ -18,6 +21,8 @@ from jobs import Hoopd, Job
 SIZE = 6
 STOPPED = 4
 SECONDS = 25  # of the last minute, so that there is something to see
+SILENCE = 5  # of hoopd
+WIDTH = 1000
 
 
 def rows_of(png):
@@ -71,12 +76,45 @@ def shrink(path):
                       + struct.pack('>I', zlib.crc32(kind + body)))
 
 
-def scene(hoopd, member, browser):
+def show(browser, width, height, is_phone=False):
+    browser.cdp('Emulation.setDeviceMetricsOverride', width=width, height=height,
+                deviceScaleFactor=1, mobile=is_phone)
+    browser.await_true('the page has that width', lambda: browser.run(
+        'return document.documentElement.scrollWidth') == width)
+
+
+class Album:
+    """Pictures of one browser in a folder, each taken light; with_all also in the dark and
+    on a phone."""
+
+    def __init__(self, browser, folder, with_all):
+        self.browser, self.folder, self.with_all = browser, folder, with_all
+
+    def take(self, name, height=None):
+        """height: of what is shown; None: all of the page."""
+        show(self.browser, WIDTH, height or 700)
+        self.shot(name, height is None)
+        if self.with_all:
+            self.browser.media('dark')
+            self.shot(f'{name}-dark', height is None)
+            self.browser.media('light')
+            self.phone(f'{name}-phone')
+
+    def phone(self, name):
+        show(self.browser, 360, 740, is_phone=True)
+        self.shot(name, self.with_all)
+        show(self.browser, WIDTH, 700)
+
+    def shot(self, name, is_whole):
+        path = f'{self.folder}/page-{name}.png'
+        self.browser.screenshot(path, is_whole)
+        if not self.with_all:
+            shrink(path)
+
+
+def stopped(hoopd, member, browser):
     """Let ranks call, and then stop one of them while the others wait for it."""
     train = Job(hoopd, member, 'train', SIZE).ready()
-    other = Job(hoopd, member, 'evaluate', 2).ready()
-    gone = Job(hoopd, member, 'preprocess', 2).ready()
-    gone.tell('leave', 0, 1)
     browser.open(hoopd.page + '#/job/train')
     browser.await_true('the ranks', lambda: len(browser.rows('#ranks')) == SIZE)
     span = 'return [...document.querySelectorAll("#ranks tbody td:nth-child(4)")]' \
@@ -92,32 +130,67 @@ def scene(hoopd, member, browser):
     browser.await_true('they wait', lambda: browser.run(span, 3))
     train.stop(STOPPED)
     browser.await_true('for long', lambda: browser.run(span, SECONDS), 60)
-    return train, other, gone
+    return train
+
+
+def job_show(browser, hoopd, name, words):
+    browser.open(hoopd.page + f'#/job/{name}')
+    browser.await_text('#job-verdict', words, 60)
+    browser.await_true('there is a bar', lambda: browser.run(
+        'return !!document.querySelector("#timeline-part:not([hidden])")') or words == 'ended')
+
+
+def pictures(hoopd, member, album, jobs):
+    """One after the other of what docs/page.md shows. jobs: those to end, which grow."""
+    browser = album.browser
+    jobs += [Job(hoopd, member, name, 3).ready() for name in ('evaluate', 'search', 'preprocess')]
+    evaluate, search, preprocess = jobs
+    jobs.append(stopped(hoopd, member, browser))
+    preprocess.tell('leave', 0, 1, 2)
+    album.take('light')
+    browser.media('dark')
+    album.shot('dark', True)
+    browser.media('light')
+    album.phone('phone')
+
+    job_show(browser, hoopd, 'preprocess', 'ended')
+    album.take('ended', 420)
+    evaluate.workers[2].kill()
+    job_show(browser, hoopd, 'evaluate', 'is lost')
+    evaluate.tell('shrink', 0, 1)
+    browser.await_text('#log', 'has shrunk')
+    album.take('lost')
+    search.tell('try', 0, 1)
+    search.tell('differ', 2)
+    job_show(browser, hoopd, 'search', 'different things')
+    album.take('mismatch', 610)
+
+    browser.open(hoopd.page + '#/')
+    browser.await_text('#jobs', 'ended')
+    browser.await_true('each has its sentence', lambda: len(browser.rows('#jobs')) == 8 and all(
+        row[0] for row in browser.rows('#jobs')[1::2]))
+    album.take('jobs', 640)
+    hoopd.kill()
+    browser.await_text('#connection', 'hoopd is silent')
+    killed = time.monotonic()
+    browser.await_true('for long', lambda: time.monotonic() - killed > SILENCE)
+    if album.with_all:
+        album.take('silent', 640)
+    hoopd.start()
+    browser.await_text('#connection', 'Connected.')
+    browser.await_text('#log', 'starts again')
+    browser.await_true('each has its sentence', lambda: all(
+        row[0] for row in browser.rows('#jobs')[1::2]))
+    album.take('restarted', 640)
 
 
 def main():
     hoopd_program, member, folder = sys.argv[1:4]
-    with tempfile.TemporaryDirectory() as scratch, Browser(1000, 700) as browser:
-        hoopd = Hoopd(hoopd_program, scratch)
-        jobs = ()
+    with tempfile.TemporaryDirectory() as scratch, Browser(WIDTH, 700) as browser:
+        hoopd = Hoopd(hoopd_program, scratch, f'--data-dir={scratch}/data')
+        jobs = []
         try:
-            jobs = scene(hoopd, member, browser)
-            browser.screenshot(f'{folder}/page-light.png')
-            browser.media('dark')
-            browser.screenshot(f'{folder}/page-dark.png')
-            browser.cdp('Emulation.setDeviceMetricsOverride', width=360, height=740,
-                        deviceScaleFactor=1, mobile=True)
-            browser.await_true('it is narrow', lambda: browser.run(
-                'return document.documentElement.scrollWidth') == 360)
-            browser.media('light')
-            browser.screenshot(f'{folder}/page-phone.png', is_whole=False)
-            browser.cdp('Emulation.setDeviceMetricsOverride', width=1000, height=480,
-                        deviceScaleFactor=1, mobile=False)
-            browser.open(hoopd.page + '#/')
-            browser.await_text('#jobs', 'ended')
-            browser.screenshot(f'{folder}/page-jobs.png', is_whole=False)
-            for name in ('light', 'dark', 'phone', 'jobs'):
-                shrink(f'{folder}/page-{name}.png')
+            pictures(hoopd, member, Album(browser, folder, '--all' in sys.argv[4:]), jobs)
         finally:
             for job in jobs:
                 job.end()

@@ -56,7 +56,7 @@ newcomers_get_what_they_wish_and_what_is_left(void **state)
     assert_int_equal(fixture_reply(&f, third)->world.rank, 3);
     assert_int_equal(fixture_reply(&f, fourth)->world.rank, 2);
     assert_string_equal(fixture_reply(&f, fourth)->world.job, GROWN);
-    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_FORMED)->text,
+    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_GROWN)->text,
                            "job \"a\" has grown: 4 ranks"));
     /* The same again has the same. */
     const uint64_t again = fixture_step(&f, newcomer_event(3, 3));

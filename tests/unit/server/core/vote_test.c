@@ -1,7 +1,11 @@
 /* tests/unit/server/core/vote_test.c - survivors decide together */
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/identity.h"
+#include "base/limits.h"
 #include "record_store.h"
 
 /* Worker n is rank n - 1, as fixture_world() made them. */
@@ -124,6 +128,23 @@ end_of_the_last_that_is_awaited_decides(void **state)
     assert_int_equal(outcome(&f, two)->n_ranks, 2);
 }
 
+/* The last step has logged so, and that the survivors have this one now. */
+static void
+assert_shrink_is_told(const struct fixture *f,
+                      const char *words,
+                      uint64_t communicator)
+{
+    const struct cluster_log_notice *notice =
+        fixture_notice(f, CLUSTER_NOTICE_SHRUNK);
+    char text[LIMIT_ERROR_TEXT];
+
+    assert_non_null(notice);
+    snprintf(text, sizeof(text), "%s, communicator @%" PRIu64, words,
+             communicator);
+    assert_string_equal(notice->text, text);
+    assert_string_equal(notice->job, "a");
+}
+
 static void
 shrink_gives_the_survivors_a_communicator(void **state)
 {
@@ -139,6 +160,8 @@ shrink_gives_the_survivors_a_communicator(void **state)
     assert_int_equal(first.n_ranks, 3);
     assert_int_equal(first.ranks[1], 2);
     assert_true(first.communicator > 0);
+    assert_shrink_is_told(&f, "job \"a\" has shrunk from 4 to 3 ranks",
+                          first.communicator);
 
     /* It is a communicator like others: it can be left, and shrunk again. */
     struct cluster_vote_call again = {.communicator = first.communicator,
@@ -152,7 +175,14 @@ shrink_gives_the_survivors_a_communicator(void **state)
     fixture_step(&f, call(epoch, 1, again));
     const uint64_t ticket = fixture_step(&f, call(epoch, 3, again));
     assert_int_equal(outcome(&f, ticket)->n_ranks, 2);
-    assert_true(outcome(&f, ticket)->communicator > first.communicator);
+    const uint64_t second = outcome(&f, ticket)->communicator;
+    char words[LIMIT_ERROR_TEXT];
+    assert_true(second > first.communicator);
+    snprintf(words, sizeof(words),
+             "communicator @%" PRIu64
+             " of job \"a\" has shrunk from 3 to 2 ranks",
+             first.communicator);
+    assert_shrink_is_told(&f, words, second);
     fixture_refused(&f, fixture_step(&f, call(epoch, 4, again)),
                     HOOP_E_PRECONDITION, "has freed it");
 }

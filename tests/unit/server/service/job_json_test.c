@@ -9,8 +9,10 @@
 #include "base/clock.h"
 #include "check.h"
 #include "core/event.h"
+#include "rpc/messages/status_messages.h"
 #include "service/job_json.h"
 #include "service/page_query.h"
+#include "wire/pack.h"
 
 static const struct job_json_context context = {
     .version = "1.2.3",
@@ -126,12 +128,78 @@ job_tells_what_each_rank_is_in(void **state)
         "\"lease_left_ms\":9000,\"reason\":\"\",\"activity\":{\"calls\":1,"
         "\"call\":\"hoop_comm_create (3 "
         "ranks)\",\"communicator\":\"\",\"number\":3,"
-        "\"age_ms\":1500,\"waits_for\":\"rank 1 (a:71)\"}},"
+        "\"age_ms\":1500,\"waits_for\":\"rank 1 (a:71)\",\"awaited_rank\":1}},"
         "{\"rank\":1,\"state\":\"active\",\"host\":\"a\",\"pid\":71,"
         "\"lease_left_ms\":0,\"reason\":\"\",\"activity\":{\"calls\":0}},"
         "{\"rank\":null,\"state\":\"lost\",\"host\":\"b\\\"\\u000a\\u001b\","
         "\"pid\":72,\"lease_left_ms\":0,\"reason\":\"reset\","
         "\"activity\":{\"silence\":\"it is lost\"}}]}");
+}
+
+/* Return the JSON of the one rank of a job, which has told details. The caller
+ * frees it. */
+static char *
+json_of_details(struct message_span details)
+{
+    const struct cluster_member member = {
+        .host = "a", .state = CLUSTER_MEMBER_ACTIVE, .reason = ""};
+    const struct cluster_member_activity activity = {
+        .silence = "",
+        .call = "barrier #3",
+        .communicator = "",
+        .waits_for = "rank 12 (a:82) to send",
+        .number = 3,
+        .n_calls = 1,
+        .missing_rank = CLUSTER_RANK_ANY,
+        .details = details.bytes,
+        .n_details = details.n_bytes};
+
+    return job_json(
+        &(struct cluster_job_detail){
+            .line = {.name = "j", .state = CLUSTER_JOB_RUNNING},
+            .missing = "",
+            .hosts = "",
+            .members = &member,
+            .n_members = 1,
+            .activities = &activity},
+        &context);
+}
+
+static void
+call_has_numbers_of_what_its_rank_has_told(void **state)
+{
+    static const struct {
+        uint64_t communicator; /* one more than the coordinator's number */
+        uint32_t awaited;
+        const char *end;
+    } cases[] = {
+        {6, 12, "to send\",\"awaited_rank\":12,\"communicator_id\":5}}]}"},
+        {1, 0, "to send\",\"awaited_rank\":0}}]}"},
+        {0, STATUS_RANK_NONE, "to send\"}}]}"},
+    };
+    static const uint8_t nonsense[] = {0xc1};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CLEANUP(pack_deinit) struct pack pack;
+        CLEANUP(free) uint8_t *bytes = NULL;
+        size_t n_bytes = 0;
+
+        pack_init(&pack, LIMIT_ACTIVITY_DETAILS);
+        activity_details_encode(
+            &(struct activity_details){.communicator_id = cases[i].communicator,
+                                       .awaited_rank = cases[i].awaited},
+            &pack);
+        assert_ok(pack_take(&pack, &bytes, &n_bytes));
+        CLEANUP(free)
+        char *json = json_of_details((struct message_span){bytes, n_bytes});
+        assert_non_null(strstr(json, cases[i].end));
+    }
+    CLEANUP(free)
+    char *json = json_of_details((struct message_span){nonsense, 1});
+    assert_non_null(strstr(json, "to send\"}}]}"));
+    CLEANUP(free) char *older = json_of_details((struct message_span){0});
+    assert_non_null(strstr(older, "to send\"}}]}"));
 }
 
 static void
@@ -168,6 +236,8 @@ notices_and_errors_are_one_line(void **state)
                 "{\"at_ms\":1700000005000,\"kind\":\"lost\",\"job\":\"j\","
                 "\"text\":\"rank 1\\u000ais lost\"}");
     assert_json(error_json("no \"a\""), "{\"error\":\"no \\\"a\\\"\"}");
+    assert_string_equal(notice_kind_name(CLUSTER_NOTICE_GROWN), "grown");
+    assert_string_equal(notice_kind_name(CLUSTER_NOTICE_SHRUNK), "shrunk");
     /* Strangers cause these. */
     assert_null(notice_kind_name(CLUSTER_NOTICE_REFUSED));
 }
@@ -357,6 +427,7 @@ main(void)
         cmocka_unit_test(jobs_tell_since_when_and_not_for_how_long),
         cmocka_unit_test(job_tells_what_each_rank_is_in),
         cmocka_unit_test(forming_job_has_no_activities),
+        cmocka_unit_test(call_has_numbers_of_what_its_rank_has_told),
         cmocka_unit_test(notices_and_errors_are_one_line),
         cmocka_unit_test(queries_are_bounded_and_known_by_their_tickets),
         cmocka_unit_test(list_shows_the_verdicts_of_replies),
