@@ -121,10 +121,9 @@ program_stack_ask(void)
     const bool has_reader = stack.read != NULL;
 
     if (has_reader && !stack.is_reading) {
-        /* Set before the thread begins, which may end at once. */
-        stack.is_reading = true;
-        if (!reader_start())
-            stack.is_reading = false;
+        /* What was read for an earlier question is no answer to this one. */
+        stack.has_read = false;
+        stack.is_reading = reader_start();
     }
     pthread_mutex_unlock(&stack.lock);
     return has_reader;
