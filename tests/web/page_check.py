@@ -410,6 +410,15 @@ def check_token(browser, programs, folder):
         hoopd.kill()
 
 
+def json_of(path):
+    """Return what is in a file; None while it is missing or being written."""
+    try:
+        with open(path, encoding='utf-8') as saved:
+            return json.load(saved)
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
 def check_keep(browser, programs, folder):
     """By keyboard, what a job is in is saved as JSON, also where hoopd has a token, and the
     command that makes a trace is copied; it makes one."""
@@ -429,10 +438,7 @@ def check_keep(browser, programs, folder):
         browser.await_text('#job-verdict', 'Rank 2 ')
         browser.run('document.querySelector("#job-json").focus()')
         browser.press('Enter')
-        path = f'{folder}/train.json'
-        browser.await_true('it is saved', lambda: os.path.exists(path))
-        with open(path, encoding='utf-8') as saved:
-            told = json.load(saved)
+        told = browser.await_true('it is saved', lambda: json_of(f'{folder}/train.json'))
         expect('the verdict', masked(told['verdict']) == masked(
             why(hoopd, programs, 'train', HOOP_TOKEN=SECRET)['verdict']), told)
         expect('the ranks', [rank['rank'] for rank in told['ranks']] == [0, 1, 2]
