@@ -126,6 +126,18 @@ def check_ending(rank, ending):
         assert last['status'] == 'PEER_LOST', last
 
 
+def check_ended_text(folder, ending):
+    """Says how each rank has ended."""
+    for rank, line in enumerate(record(folder).splitlines()[-RANKS:]):
+        assert line.split()[0] == str(rank), line
+        if ending == 'good':
+            assert 'has left the job, last in barrier #' in line, line
+        elif ending == 'killed' and rank == MISSING:
+            assert re.search('in no call for .*last in barrier .*seen last', line)
+        else:
+            assert 'which failed: ' in line, line
+
+
 def check_retried(rank):
     """The call in which the others lost a rank was made again, without it."""
     sums = [(call['retries'], call['state']) for call in rank['calls']
@@ -346,6 +358,7 @@ def main():
                 check_calls(rank, ending)
                 check_alone(rank)
                 check_ending(rank, ending)
+            check_ended_text(folder, ending)
             check_trace(folder, whole)
             if ending == 'good':
                 check_checker(trace_of(folder), whole)

@@ -250,7 +250,7 @@ ranks_align(const struct rank_clock *clocks,
             size_t n,
             uint64_t out_called_ns[RANKS_MAX])
 {
-    hoop_recording_t *recordings[RANKS_MAX];
+    hoop_recording_t *recordings[RANKS_MAX] = {NULL};
     struct hoop_recorded_alignment alignment;
 
     for (size_t i = 0; i < n; i++)
