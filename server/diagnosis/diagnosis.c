@@ -16,6 +16,7 @@
  *   {reason}             says why the culprit is lost
  *   {sign}               is the time since the culprit's last sign of life
  *   {failure}            is the text of its last failed call
+ *   {waiter}             is the name of a rank that waits
  *   {waits}              says who waits, in which call and for how long:
  *                        "rank 0 (a:7) waits in ... for 3.0 s"
  *   {age}                is the age of the job or the time since its end
@@ -140,10 +141,14 @@ static const struct rule rules[] = {
      "Read the output of that process; the others go on if they shrink the "
      "job, and end otherwise."},
     {"slow-rank", finding_holds_up,
-     "Nothing is stuck, but {other} waited {detail} s of the last minute for "
-     "{culprit}.",
+     "Nothing is stuck, but {other} waited {detail} for {culprit} to call.",
      "Look whether {culprit} has more to compute, or less of a processor, than "
      "the others."},
+    {"slow-link", finding_slow_link_lately,
+     "Nothing is stuck, but data move slowly between {culprit} and {other}: "
+     "{waiter} waited {detail} for bytes.",
+     "Look at the network from {host} to {host2}, and whether others use it; "
+     "hoop-perf measures it."},
     {"moving", finding_moves, "Nothing is stuck: {detail}.", ""},
 };
 
@@ -211,6 +216,8 @@ rank_value_write(const struct finding *finding,
         finding_rank_name(culprit, text);
     else if (is_name(name, n, "other"))
         finding_rank_name(other, text);
+    else if (is_name(name, n, "waiter"))
+        finding_rank_name(finding->waiter ? finding->waiter : &nobody, text);
     else if (is_name(name, n, "pid"))
         snprintf(text, LIMIT_ERROR_TEXT, "%" PRIu32, culprit->pid);
     else if (is_name(name, n, "host"))

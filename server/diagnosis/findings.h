@@ -57,6 +57,7 @@ finding_fn finding_waits_for_any;
 finding_fn finding_lost_by_stop;
 finding_fn finding_lost;
 finding_fn finding_holds_up;
+finding_fn finding_slow_link_lately;
 finding_fn finding_moves;
 
 /* Write "rank 2 (host:pid)" of rank. */

@@ -129,9 +129,13 @@ rank_of(const json_t *rank)
                     .where = text_of(rank, "where"),
                     .swapped_kib = number_of(rank, "swapped_kib", 0)},
         .stack = text_of(rank, "stack"),
-        .held_up_ms = number_of(rank, "held_up_ms", 0),
-        .held_up_rank =
-            (uint32_t)number_of(rank, "held_up_rank", SNAPSHOT_NO_RANK),
+        .held_up = {.rank = (uint32_t)number_of(rank, "held_up_rank",
+                                                SNAPSHOT_NO_RANK),
+                    .wait_ms = number_of(rank, "held_up_ms", 0),
+                    .span_ms = number_of(rank, "held_up_span_ms", 60000)},
+        .waited = {.rank = SNAPSHOT_NO_RANK},
+        .waiting = {.rank = SNAPSHOT_NO_RANK},
+        .backlog_rank = SNAPSHOT_NO_RANK,
     };
 }
 
@@ -403,11 +407,142 @@ rank_that_holds_others_up_is_named_while_all_moves(void **state)
     CLEANUP(recorded_free) struct recorded recorded = {0};
 
     recorded_load("moving", &recorded);
-    recorded.ranks[1].held_up_ms = 41000;
-    recorded.ranks[1].held_up_rank = 0;
+    recorded.ranks[1].held_up = (struct snapshot_wait){0, 41000, 60000};
     sentence_check(&recorded, "slow-rank", 1,
                    "Nothing is stuck, but rank 0 (host:1000) waited 41 s of "
-                   "the last minute for rank 1 (host:1001).");
+                   "the last minute for rank 1 (host:1001) to call.");
+    recorded.ranks[1].held_up = (struct snapshot_wait){0, 1500, 2800};
+    sentence_check(&recorded, "slow-rank", 1,
+                   "Nothing is stuck, but rank 0 (host:1000) waited T s of "
+                   "the last T s for rank 1 (host:1001) to call.");
+}
+
+/* A checkpoint of a second is no reason to look for a slow rank. */
+static void
+rank_that_held_others_up_for_a_moment_is_not_named(void **state)
+{
+    static const struct snapshot_wait waits[] = {{0, 5900, 60000},
+                                                 {0, 1300, 2800}};
+
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        CLEANUP(recorded_free) struct recorded recorded = {0};
+        struct verdict verdict = {0};
+
+        recorded_load("moving", &recorded);
+        recorded.ranks[1].held_up = waits[i];
+        diagnosis_make(&recorded.snapshot, &verdict);
+        assert_string_equal(verdict.kind, "moving");
+    }
+}
+
+/* Rank 1 holds rank 0 up because rank 2 holds it up. */
+static void
+rank_that_is_late_because_it_waits_is_not_the_cause(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("moving", &recorded);
+    recorded.ranks[1].held_up = (struct snapshot_wait){0, 2500, 2800};
+    recorded.ranks[1].waited = (struct snapshot_wait){2, 2000, 2600};
+    recorded.ranks[2].held_up = (struct snapshot_wait){1, 2000, 2600};
+    sentence_check(&recorded, "slow-rank", 2,
+                   "Nothing is stuck, but rank 1 (host:1001) waited T s of "
+                   "the last T s for rank 2 (host:1002) to call.");
+
+    /* It waits little: it is the cause itself. */
+    recorded.ranks[1].waited.wait_ms = 600;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_int_equal(verdict.culprits[0], 1);
+
+    /* It waits for bytes, too. */
+    recorded.ranks[1].waiting = (struct snapshot_wait){1, 2400, 2600};
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "moving");
+    recorded.ranks[1].waiting.wait_ms = 0;
+
+    /* It waits at this moment, perhaps in the coordinator. */
+    recorded.ranks[1].call.text = "hoop_comm_create (3 ranks)";
+    recorded.ranks[1].call.is_setup = true;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "moving");
+    recorded.ranks[1].call.text = "";
+
+    /* Each waits for the other for half of the time: there is no cause. */
+    recorded.ranks[1].waited = (struct snapshot_wait){2, 2000, 2600};
+    recorded.ranks[2].waited = (struct snapshot_wait){1, 2000, 2600};
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "moving");
+}
+
+/* All wait for bytes, but these wait before a link of rank 1. */
+static void
+slow_link_is_the_one_before_which_bytes_wait(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("moving", &recorded);
+    for (uint32_t i = 0; i < 3; i++) {
+        recorded.ranks[i].waiting = (struct snapshot_wait){i, 2000 - i, 2800};
+        recorded.ranks[i].backlog_rank = (i + 1) % 3;
+        recorded.ranks[i].backlog_ms = 20;
+    }
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "moving");
+    recorded.ranks[0].backlog_ms = 300;
+    sentence_check(&recorded, "slow-link", 0,
+                   "Nothing is stuck, but data move slowly between rank 0 "
+                   "(host:1000) and rank 1 (host:1001): rank 0 (host:1000) "
+                   "waited T s of the last T s for bytes.");
+
+    /* Both of its links are slow. */
+    recorded.ranks[1].backlog_ms = 200;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "slow-link");
+    assert_int_equal(verdict.n_culprits, 2);
+    assert_int_equal(verdict.culprits[0], 1);
+
+    /* All links are alike. */
+    recorded.ranks[2].backlog_ms = 250;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "moving");
+}
+
+/* In the call that is stuck, rank 0 waits for rank 1, whose link is not the slow
+ * one. */
+static void
+slow_link_of_a_stuck_call_is_the_one_before_which_bytes_wait(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("link_slow", &recorded);
+    recorded.ranks[2] = recorded.ranks[1];
+    recorded.ranks[2].rank = 2;
+    recorded.ranks[2].backlog_ms = 900;
+    recorded.ranks[2].backlog_rank = 1;
+    recorded.snapshot.n_ranks = recorded.snapshot.size = 3;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_equal(verdict.kind, "slow-link");
+    assert_int_equal(verdict.n_culprits, 2);
+    assert_int_equal(verdict.culprits[0], 2);
+    assert_int_equal(verdict.culprits[1], 1);
+}
+
+/* A process that gets no processor for a moment is not cut off. */
+static void
+rank_that_was_silent_for_a_moment_is_not_cut_off(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("link_one_way", &recorded);
+    for (uint32_t i = 0; i < 2; i++)
+        recorded.ranks[i].call.awaited_silence_ms = 500;
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_string_not_equal(verdict.kind, "link-one-way");
+    assert_string_not_equal(verdict.kind, "link");
 }
 
 static void
@@ -640,6 +775,12 @@ main(int argc, char **argv)
         cmocka_unit_test(silent_rank_of_another_host_is_frozen_or_cut_off),
         cmocka_unit_test(job_in_which_nobody_answers_is_told),
         cmocka_unit_test(rank_that_holds_others_up_is_named_while_all_moves),
+        cmocka_unit_test(rank_that_held_others_up_for_a_moment_is_not_named),
+        cmocka_unit_test(rank_that_is_late_because_it_waits_is_not_the_cause),
+        cmocka_unit_test(slow_link_is_the_one_before_which_bytes_wait),
+        cmocka_unit_test(
+            slow_link_of_a_stuck_call_is_the_one_before_which_bytes_wait),
+        cmocka_unit_test(rank_that_was_silent_for_a_moment_is_not_cut_off),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
         cmocka_unit_test(ended_job_tells_the_call_that_had_failed),
         cmocka_unit_test(rank_in_no_call_is_told_with_the_line_of_its_program),
