@@ -108,6 +108,12 @@ static const struct rule rules[] = {
      "Ranks wait for each other in different calls: {detail}.",
      "Make the ranks call in an order in which each call finds its peers, or "
      "start the first call without waiting for it."},
+    {"calls-alone", finding_calls_alone,
+     "Only {waiter} has made its call, and the {detail} others are in no call "
+     "of hoop, {culprit} among them{waits}.",
+     "Look whether {waiter} calls more often than the others, as by a longer "
+     "loop, or what keeps these: each rank says below what it has finished, "
+     "and where its program is."},
     {"computes", finding_computes_at,
      "{culprit} is in no call of hoop and computes: {place}{waits}.",
      "Look what it computes there, and whether it has more to do than others; "

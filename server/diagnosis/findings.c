@@ -531,6 +531,28 @@ place_describe(struct finding *finding)
     return finding->place[0] != '\0';
 }
 
+/* One rank waits in a collective that none of several others has called, and
+ * these are in no call: it may call too often, or they may all be late. */
+bool
+finding_calls_alone(const struct snapshot *snapshot, struct finding *finding)
+{
+    uint32_t n_idle = 0;
+    uint32_t n_active = 0;
+
+    if (!idle_find(snapshot, finding) || finding->n_waiters != 1 ||
+        finding->waiter->call.number == 0)
+        return false;
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        n_active += is_active(rank);
+        n_idle += is_active(rank) && rank->has_answered && !rank->call.text[0];
+    }
+    finding_add_culprit(finding, finding->waiter);
+    snprintf(finding->detail, sizeof(finding->detail), "%" PRIu32, n_idle);
+    return n_idle >= 2 && n_idle + 1 == n_active;
+}
+
 bool
 finding_computes_at(const struct snapshot *snapshot, struct finding *finding)
 {

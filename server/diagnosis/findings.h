@@ -48,6 +48,7 @@ finding_fn finding_half_joined;
 finding_fn finding_deadlock_of_communicators;
 finding_fn finding_deadlock;
 finding_fn finding_computes_at;
+finding_fn finding_calls_alone;
 finding_fn finding_computes;
 finding_fn finding_never_calls_at;
 finding_fn finding_never_calls;

@@ -228,6 +228,13 @@ def never_calls(job):
     job.tell('allreduce', *job.others)
 
 
+def calls_alone(job):
+    """One rank makes a call more than the others."""
+    job.begin()
+    yield
+    job.tell('allreduce', job.at)
+
+
 def half_joined(job):
     job.begin()
     yield
@@ -307,6 +314,9 @@ KINDS = {
                         rf'AT is in no call of hoop and sleeps in read; {WAIT}\.'),
     'computes': Kind(computes, 3, 2, False, 'computes', 'at',
                      rf'AT is in no call of hoop and computes; {WAIT}\.'),
+    'calls_alone': Kind(calls_alone, 3, 1, False, 'calls-alone', 'end', (
+        rf'Only AT has made its call, and the 2 others are in no call of hoop, {ANY} among '
+        rf'them; {WAIT}\.')),
     'half_joined': Kind(half_joined, 3, 2, False, 'half-joined', 'at', (
         r'A communicator is half joined: AT has not called to create it; WAIT in '
         r'hoop_comm_create or hoop_comm_split \(\d ranks\) for T s\.')),
