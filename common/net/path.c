@@ -88,6 +88,7 @@ path_sample_read(int fd, struct path_sample *out_sample)
         .resend_ns = resend_us * 1000,
         .resend_ns_max = resend_ns_max(fd),
         .n_resends_now = info.tcpi_retransmits,
+        .delivery_rate = info.tcpi_delivery_rate,
     };
     return true;
 }
@@ -166,6 +167,8 @@ path_add_sample(struct path *path,
         seen->n_received = sample->n_received;
         seen->n_disordered = sample->n_disordered;
     }
+    if (path->last_ns > 0 && sample->n_received != path->last.n_received)
+        path->heard_ns = now_ns;
     path->last = *sample;
     path->last_ns = now_ns;
 }

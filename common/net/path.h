@@ -36,6 +36,7 @@ struct path_sample {
     uint64_t resend_ns_max; /* largest retransmission timeout; it doubles
                                each time */
     unsigned n_resends_now; /* of the oldest unacknowledged packet */
+    uint64_t delivery_rate; /* bytes per second that arrive, lately */
 };
 
 /* Zeroed: nothing is known yet. */
@@ -43,6 +44,8 @@ struct path {
     struct path_sample seen; /* the part that is accounted for */
     struct path_sample last;
     uint64_t last_ns;
+    uint64_t heard_ns; /* the first sample that saw the last packets that came,
+                          also those that were sent again; 0: none came */
     double loss; /* fraction of lost packets; rises at once, falls slowly */
 };
 

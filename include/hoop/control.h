@@ -224,11 +224,12 @@ struct hoop_control_why_rank {
         process; /* its state in /proc: R S D T Z, X: it is gone, 0: not known */
     const char *where; /* the system call it sleeps in, or "" */
     uint64_t swapped_kib;
-    uint64_t held_up_ms;    /* that another waited for it in the last minute */
+    uint64_t held_up_ms;    /* that another waited for it lately */
     uint32_t held_up_rank;  /* who; HOOP_CONTROL_RANK_ANY: nobody */
     uint64_t lost_revision; /* of the job, when it was lost; 0: it is not */
     const char
         *stack; /* where its program is (hoop_set_stack_reader()), or "" */
+    uint64_t held_up_span_ms; /* of this time: a minute, or some seconds */
 };
 
 struct hoop_control_verdict {

@@ -16,6 +16,7 @@
  *   {reason}             says why the culprit is lost
  *   {sign}               is the time since the culprit's last sign of life
  *   {failure}            is the text of its last failed call
+ *   {waiter}             is the name of a rank that waits
  *   {waits}              says who waits, in which call and for how long:
  *                        "rank 0 (a:7) waits in ... for 3.0 s"
  *   {age}                is the age of the job or the time since its end
@@ -107,6 +108,12 @@ static const struct rule rules[] = {
      "Ranks wait for each other in different calls: {detail}.",
      "Make the ranks call in an order in which each call finds its peers, or "
      "start the first call without waiting for it."},
+    {"calls-alone", finding_calls_alone,
+     "Only {waiter} has made its call, and the {detail} others are in no call "
+     "of hoop, {culprit} among them{waits}.",
+     "Look whether {waiter} calls more often than the others, as by a longer "
+     "loop, or what keeps these: each rank says below what it has finished, "
+     "and where its program is."},
     {"computes", finding_computes_at,
      "{culprit} is in no call of hoop and computes: {place}{waits}.",
      "Look what it computes there, and whether it has more to do than others; "
@@ -140,10 +147,14 @@ static const struct rule rules[] = {
      "Read the output of that process; the others go on if they shrink the "
      "job, and end otherwise."},
     {"slow-rank", finding_holds_up,
-     "Nothing is stuck, but {other} waited {detail} s of the last minute for "
-     "{culprit}.",
+     "Nothing is stuck, but {other} waited {detail} for {culprit} to call.",
      "Look whether {culprit} has more to compute, or less of a processor, than "
      "the others."},
+    {"slow-link", finding_slow_link_lately,
+     "Nothing is stuck, but data move slowly between {culprit} and {other}: "
+     "{waiter} waited {detail} for bytes.",
+     "Look at the network from {host} to {host2}, and whether others use it; "
+     "hoop-perf measures it."},
     {"moving", finding_moves, "Nothing is stuck: {detail}.", ""},
 };
 
@@ -211,6 +222,8 @@ rank_value_write(const struct finding *finding,
         finding_rank_name(culprit, text);
     else if (is_name(name, n, "other"))
         finding_rank_name(other, text);
+    else if (is_name(name, n, "waiter"))
+        finding_rank_name(finding->waiter ? finding->waiter : &nobody, text);
     else if (is_name(name, n, "pid"))
         snprintf(text, LIMIT_ERROR_TEXT, "%" PRIu32, culprit->pid);
     else if (is_name(name, n, "host"))

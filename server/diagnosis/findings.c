@@ -8,13 +8,11 @@
 #include <string.h>
 
 #include "base/evidence.h"
+#include "diagnosis/finding_ranks.h"
 
 enum {
-    /* A call that has waited for less is taken to move: the heartbeats and the
-     * questions to the awaited rank need as long. */
-    STUCK_MS = 1000,
-    /* One that held another up for so much of the last minute is slow. */
-    HELD_UP_MS = 6000,
+    /* Who is silent for less may only get no processor. */
+    UNHEARD_MS = 600,
     EDGES_NAMED_MAX = 4,
 };
 
@@ -41,41 +39,10 @@ finding_communicator_name(const struct snapshot_call *call,
                  call->communicator_id);
 }
 
-/* Return the rank of that number in a running job, or NULL. */
-static const struct snapshot_rank *
-rank_by_number(const struct snapshot *snapshot, uint32_t rank)
-{
-    return snapshot->state == SNAPSHOT_RUNNING && rank < snapshot->n_ranks &&
-                   snapshot->ranks[rank].rank == rank
-               ? &snapshot->ranks[rank]
-               : NULL;
-}
-
-static bool
-is_active(const struct snapshot_rank *rank)
-{
-    return rank->state == SNAPSHOT_ACTIVE;
-}
-
-/* Return whether rank has been in one call for so long that it is stuck. */
-static bool
-is_stuck(const struct snapshot_rank *rank)
-{
-    return is_active(rank) && rank->has_answered && rank->call.text[0] &&
-           rank->call.age_ms >= STUCK_MS;
-}
-
 static bool
 awaits(const struct snapshot_rank *waiter, const struct snapshot_rank *rank)
 {
     return is_stuck(waiter) && waiter->call.awaited_rank == rank->rank;
-}
-
-static void
-finding_add_culprit(struct finding *finding, const struct snapshot_rank *rank)
-{
-    if (finding->n_culprits < LIMIT_WHY_CULPRITS)
-        finding->culprits[finding->n_culprits++] = rank->rank;
 }
 
 /* Note who waits for the culprit, the longest first. If nobody does, the rank
@@ -327,7 +294,8 @@ link_find(const struct snapshot *snapshot,
 
         if (!is_stuck(deaf) || !unheard || !is_active(unheard) ||
             !unheard->has_answered ||
-            deaf->call.awaited_sign != SNAPSHOT_IS_SILENT)
+            deaf->call.awaited_sign != SNAPSHOT_IS_SILENT ||
+            deaf->call.awaited_silence_ms < UNHEARD_MS)
             continue;
         if (deaf->call.awaited_hears != back)
             continue;
@@ -412,6 +380,16 @@ longest_waiter(const struct snapshot *snapshot)
     return longest;
 }
 
+/* Return the rank for which rank waits, which may have come late to its call;
+ * NULL: it waits for nobody. */
+static const struct snapshot_rank *
+next_in_chain(const struct snapshot *snapshot, const struct snapshot_rank *rank)
+{
+    return is_active(rank) && rank->has_answered && rank->call.text[0]
+               ? rank_by_number(snapshot, rank->call.awaited_rank)
+               : NULL;
+}
+
 /* Follow who waits for whom from the rank that has waited longest, and return
  * the rank at the end, or one of a circle; NULL: nobody waits. */
 static const struct snapshot_rank *
@@ -421,9 +399,7 @@ wait_chain_end(const struct snapshot *snapshot)
 
     /* After as many steps as there are ranks, the chain is in a circle. */
     for (size_t i = 0; rank && i < snapshot->n_ranks; i++) {
-        const struct snapshot_rank *next =
-            is_stuck(rank) ? rank_by_number(snapshot, rank->call.awaited_rank)
-                           : NULL;
+        const struct snapshot_rank *next = next_in_chain(snapshot, rank);
 
         if (!next || next == rank)
             break;
@@ -555,6 +531,28 @@ place_describe(struct finding *finding)
     return finding->place[0] != '\0';
 }
 
+/* One rank waits in a collective that none of several others has called, and
+ * these are in no call: it may call too often, or they may all be late. */
+bool
+finding_calls_alone(const struct snapshot *snapshot, struct finding *finding)
+{
+    uint32_t n_idle = 0;
+    uint32_t n_active = 0;
+
+    if (!idle_find(snapshot, finding) || finding->n_waiters != 1 ||
+        finding->waiter->call.number == 0)
+        return false;
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        n_active += is_active(rank);
+        n_idle += is_active(rank) && rank->has_answered && !rank->call.text[0];
+    }
+    finding_add_culprit(finding, finding->waiter);
+    snprintf(finding->detail, sizeof(finding->detail), "%" PRIu32, n_idle);
+    return n_idle >= 2 && n_idle + 1 == n_active;
+}
+
 bool
 finding_computes_at(const struct snapshot *snapshot, struct finding *finding)
 {
@@ -583,56 +581,6 @@ bool
 finding_never_calls_at(const struct snapshot *snapshot, struct finding *finding)
 {
     return finding_never_calls(snapshot, finding) && place_describe(finding);
-}
-
-/* Describe an amount of bytes: "1.5 MB". */
-static void
-bytes_describe(double n_bytes, char text[32])
-{
-    if (n_bytes < 1e6)
-        snprintf(text, 32, "%.3g kB", n_bytes / 1e3);
-    else
-        snprintf(text, 32, "%.3g MB", n_bytes / 1e6);
-}
-
-/* The bytes of a call move, but have not all come for long: of those who wait
- * so, name the one that has got least of its part. */
-bool
-finding_slow_link(const struct snapshot *snapshot, struct finding *finding)
-{
-    double least = 1;
-    char done[32];
-    char all[32];
-    char rate[32];
-
-    for (size_t i = 0; i < snapshot->n_ranks; i++) {
-        const struct snapshot_rank *rank = &snapshot->ranks[i];
-        const struct snapshot_call *call = &rank->call;
-        const double share = call->n_bytes > 0 ? (double)call->n_done_bytes /
-                                                     (double)call->n_bytes
-                                               : 1;
-
-        if (is_stuck(rank) && rank_by_number(snapshot, call->awaited_rank) &&
-            call->awaited_doing == SNAPSHOT_HAS_CALLED &&
-            call->n_done_bytes > 0 && share < least) {
-            least = share;
-            finding->waiter = rank;
-        }
-    }
-    if (!finding->waiter)
-        return false;
-    const struct snapshot_call *call = &finding->waiter->call;
-    finding->culprit = rank_by_number(snapshot, call->awaited_rank);
-    finding->other = finding->waiter;
-    finding_add_culprit(finding, finding->culprit);
-    finding_add_culprit(finding, finding->waiter);
-    bytes_describe((double)call->n_done_bytes, done);
-    bytes_describe((double)call->n_bytes, all);
-    bytes_describe((double)call->n_done_bytes * 1000 / (double)call->age_ms,
-                   rate);
-    snprintf(finding->detail, sizeof(finding->detail), "%s of %s so far, %s/s",
-             done, all, rate);
-    return true;
 }
 
 bool
@@ -689,26 +637,6 @@ finding_lost_by_stop(const struct snapshot *snapshot, struct finding *finding)
 {
     return was_stopped(first_lost_rank(snapshot)) &&
            finding_lost(snapshot, finding);
-}
-
-bool
-finding_holds_up(const struct snapshot *snapshot, struct finding *finding)
-{
-    for (size_t i = 0; i < snapshot->n_ranks; i++) {
-        const struct snapshot_rank *rank = &snapshot->ranks[i];
-
-        if (is_active(rank) && rank->held_up_ms >= HELD_UP_MS &&
-            (!finding->culprit ||
-             rank->held_up_ms > finding->culprit->held_up_ms))
-            finding->culprit = rank;
-    }
-    if (!finding->culprit)
-        return false;
-    finding->other = rank_by_number(snapshot, finding->culprit->held_up_rank);
-    finding_add_culprit(finding, finding->culprit);
-    snprintf(finding->detail, sizeof(finding->detail), "%" PRIu64,
-             finding->culprit->held_up_ms / 1000);
-    return finding->other != NULL;
 }
 
 bool

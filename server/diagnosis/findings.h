@@ -48,6 +48,7 @@ finding_fn finding_half_joined;
 finding_fn finding_deadlock_of_communicators;
 finding_fn finding_deadlock;
 finding_fn finding_computes_at;
+finding_fn finding_calls_alone;
 finding_fn finding_computes;
 finding_fn finding_never_calls_at;
 finding_fn finding_never_calls;
@@ -57,6 +58,7 @@ finding_fn finding_waits_for_any;
 finding_fn finding_lost_by_stop;
 finding_fn finding_lost;
 finding_fn finding_holds_up;
+finding_fn finding_slow_link_lately;
 finding_fn finding_moves;
 
 /* Write "rank 2 (host:pid)" of rank. */

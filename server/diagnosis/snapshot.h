@@ -74,6 +74,13 @@ struct snapshot_process {
     uint64_t swapped_kib;
 };
 
+/* How much of a time one rank waited for another one. */
+struct snapshot_wait {
+    uint32_t rank; /* the other one, or SNAPSHOT_NO_RANK */
+    uint64_t wait_ms;
+    uint64_t span_ms; /* of so much: a minute, or the last seconds */
+};
+
 struct snapshot_rank {
     uint32_t rank; /* SNAPSHOT_NO_RANK: not given yet */
     uint32_t pid;
@@ -92,10 +99,15 @@ struct snapshot_rank {
     struct snapshot_process process;
     const char *stack; /* where its program is: a line that says it, and the
                           stack; or "" */
-    /* The longest time for which one rank waited for this one in the last
-     * minute, and which rank that was. */
-    uint64_t held_up_ms;
-    uint32_t held_up_rank;
+    /* Who waited longest for this rank while it had not called, for whom this
+     * rank waited longest, and for how much of the last seconds it waited for
+     * any rank, to call or to send. */
+    struct snapshot_wait held_up;
+    struct snapshot_wait waited;
+    struct snapshot_wait waiting; /* its rank is this one */
+    /* To whom the bytes that this rank has sent take longest, and how long. */
+    uint32_t backlog_rank;
+    uint64_t backlog_ms;
 };
 
 struct snapshot {

@@ -15,8 +15,12 @@
 #include "wire/pack.h"
 
 enum {
-    /* A rank that waits asks at least every second. */
-    HEARING_MS_MIN = 3000,
+    /* A rank that waits for a silent one asks it twice a second. */
+    HEARING_MS_MIN = 1500,
+    /* The answers come at moments that differ by somewhat less. */
+    HEARING_MS_SPREAD = 600,
+    /* What a rank tells of a shorter time says little. */
+    RECENT_MS_MIN = 1000,
     /* Of so many ranks, those furthest behind, the texts of failures are sent:
      * those of all would not fit into a message. */
     WHY_FAILURES_MAX = 256,
@@ -96,7 +100,10 @@ rank_of_member(const struct cluster_member *member)
         .failure = "",
         .process = {.where = ""},
         .stack = "",
-        .held_up_rank = SNAPSHOT_NO_RANK,
+        .held_up = {.rank = SNAPSHOT_NO_RANK},
+        .waited = {.rank = SNAPSHOT_NO_RANK},
+        .waiting = {.rank = SNAPSHOT_NO_RANK},
+        .backlog_rank = SNAPSHOT_NO_RANK,
     };
 }
 
@@ -183,19 +190,71 @@ processes_take_over(const struct job_snapshot *job, size_t from)
             .swapped_kib = seen->swapped_kib,
         };
     }
-    for (size_t i = 0; i < details->n_waits; i++) {
-        const struct rank_wait *wait = &details->waits[i];
+}
 
-        if (wait->rank >= job->snapshot.n_ranks ||
-            wait->wait_ms <= job->ranks[wait->rank].held_up_ms)
-            continue;
-        job->ranks[wait->rank].held_up_ms = wait->wait_ms;
-        job->ranks[wait->rank].held_up_rank = job->ranks[from].rank;
+/* Keep the wait that took the larger share of its time. */
+static void
+wait_keep_larger(const struct snapshot_wait *wait, struct snapshot_wait *kept)
+{
+    if (kept->span_ms == 0 ||
+        wait->wait_ms * kept->span_ms > kept->wait_ms * wait->span_ms)
+        *kept = *wait;
+}
+
+/* The numbers come from a rank, and may be nonsense. */
+static uint64_t
+wait_bounded(uint64_t wait_ms, uint64_t span_ms)
+{
+    return wait_ms < span_ms ? wait_ms : span_ms;
+}
+
+/* Take over for whom rank `from` waited in a time. */
+static void
+wait_take_over(const struct job_snapshot *job,
+               size_t from,
+               const struct rank_wait *wait,
+               uint64_t span_ms)
+{
+    const struct snapshot_wait waited = {
+        wait->rank, wait_bounded(wait->wait_ms, span_ms), span_ms};
+    const struct snapshot_wait held_up = {job->ranks[from].rank, waited.wait_ms,
+                                          span_ms};
+
+    if (wait->rank >= job->snapshot.n_ranks || wait->rank == from)
+        return;
+    wait_keep_larger(&waited, &job->ranks[from].waited);
+    wait_keep_larger(&held_up, &job->ranks[wait->rank].held_up);
+}
+
+static void
+waits_take_over(const struct job_snapshot *job, size_t from)
+{
+    const struct activity_details *details = &job->details[from];
+    struct snapshot_rank *rank = &job->ranks[from];
+    const uint64_t recent_ms = details->recent_ms < STATUS_MINUTE_MS
+                                   ? details->recent_ms
+                                   : STATUS_MINUTE_MS;
+
+    for (size_t i = 0; i < details->n_waits; i++)
+        wait_take_over(job, from, &details->waits[i], STATUS_MINUTE_MS);
+    if (recent_ms >= RECENT_MS_MIN) {
+        uint64_t waiting_ms = wait_bounded(details->moving_ms, recent_ms);
+
+        for (size_t i = 0; i < details->n_recent_waits; i++) {
+            wait_take_over(job, from, &details->recent_waits[i], recent_ms);
+            waiting_ms +=
+                wait_bounded(details->recent_waits[i].wait_ms, recent_ms);
+        }
+        rank->waiting = (struct snapshot_wait){
+            rank->rank, wait_bounded(waiting_ms, recent_ms), recent_ms};
     }
+    rank->backlog_rank = details->backlog_rank;
+    rank->backlog_ms = details->backlog_ms;
 }
 
 /* Return whether rank `by` hears rank `from`, which asks it for signs of life
- * and does not hear it: the questions would not arrive. */
+ * and does not hear it. It does if it has heard that one after the silence had
+ * begun; it does not if it waits for that one in vain, too. */
 static enum snapshot_sign
 is_heard_by(const struct job_snapshot *job, size_t from, size_t by)
 {
@@ -206,11 +265,14 @@ is_heard_by(const struct job_snapshot *job, size_t from, size_t by)
         return SNAPSHOT_SIGN_UNKNOWN;
     for (size_t i = 0; i < details->n_askers; i++) {
         if (details->askers[i].rank == job->ranks[from].rank &&
-            details->askers[i].age_ms < silence_ms / 2)
+            details->askers[i].age_ms + HEARING_MS_SPREAD < silence_ms)
             return SNAPSHOT_LIVES;
     }
+    const struct snapshot_call *back = &job->ranks[by].call;
+
     return silence_ms > HEARING_MS_MIN &&
-                   details->n_askers < LIMIT_ACTIVITY_ASKERS
+                   back->awaited_rank == job->ranks[from].rank &&
+                   back->awaited_sign == SNAPSHOT_IS_SILENT
                ? SNAPSHOT_IS_SILENT
                : SNAPSHOT_SIGN_UNKNOWN;
 }
@@ -225,6 +287,14 @@ hearing_fill(const struct job_snapshot *job)
             call->awaited_rank < job->snapshot.n_ranks)
             call->awaited_hears = is_heard_by(job, i, call->awaited_rank);
     }
+}
+
+/* Take over what rank `from` tells of others. */
+static void
+job_take_over(const struct job_snapshot *job, size_t from)
+{
+    processes_take_over(job, from);
+    waits_take_over(job, from);
 }
 
 static enum hoop_status
@@ -255,7 +325,7 @@ job_snapshot_init(const struct cluster_job_detail *from,
                                &job.ranks[i]);
     }
     for (size_t i = 0; from->activities && i < from->n_members; i++)
-        processes_take_over(&job, i);
+        job_take_over(&job, i);
     hearing_fill(&job);
     job.snapshot.ranks = job.ranks;
     *out_job = job;
@@ -295,8 +365,9 @@ why_rank_write(const struct snapshot_rank *from, struct why_rank *to)
         .failure_status = (uint32_t)from->failure_status,
         .process_state = (uint32_t)from->process.state,
         .swapped_kib = from->process.swapped_kib,
-        .held_up_ms = from->held_up_ms,
-        .held_up_rank = from->held_up_rank,
+        .held_up_ms = from->held_up.wait_ms,
+        .held_up_rank = from->held_up.rank,
+        .held_up_span_ms = from->held_up.span_ms,
         .lost_revision = from->end_revision,
     };
     snprintf(to->awaited_call, sizeof(to->awaited_call), "%s",

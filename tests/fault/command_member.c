@@ -18,6 +18,7 @@
 enum {
     COUNT = 4,
     WIDE_COUNT = 1 << 21,
+    REPEAT_COUNT = 1 << 15,
     COMMS = 2,
 };
 
@@ -181,17 +182,17 @@ compute(double seconds)
     }
 }
 
-/* Calls with a pause of so many seconds before each, until there is more to
- * read. */
+/* Calls with so many elements, and a pause of so many seconds before each, until
+ * there is more to read. */
 static enum hoop_status
-steps(struct member *member, double pause)
+steps(struct member *member, double pause, size_t count)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     enum hoop_status status = HOOP_OK;
 
     while (status == HOOP_OK && poll(&input, 1, 0) == 0) {
         compute(pause);
-        status = allreduce_do(member);
+        status = allreduce(hoop_world(member->session), count);
     }
     return status;
 }
@@ -199,13 +200,19 @@ steps(struct member *member, double pause)
 static enum hoop_status
 fast_do(struct member *member)
 {
-    return steps(member, 0.02);
+    return steps(member, 0.02, COUNT);
 }
 
 static enum hoop_status
 slow_do(struct member *member)
 {
-    return steps(member, 0.5);
+    return steps(member, 0.5, COUNT);
+}
+
+static enum hoop_status
+repeat_do(struct member *member)
+{
+    return steps(member, 0, REPEAT_COUNT);
 }
 
 static enum hoop_status
@@ -235,6 +242,7 @@ static const struct command {
     {"leave\n", leave_do},
     {"fast\n", fast_do},
     {"slow\n", slow_do},
+    {"repeat\n", repeat_do},
 };
 
 static enum hoop_status

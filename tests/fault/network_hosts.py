@@ -29,6 +29,7 @@ def enter(name):
     """Run this program again in new namespaces. Exit with 77 where these cannot
     be made, or with 1 if HOOP_REQUIRE_NETNS is set."""
     if os.environ.pop(INSIDE, None):
+        run('ip', 'link', 'set', 'lo', 'up')
         return
     try:
         works = subprocess.run(['unshare', '--net', '--mount', 'ip', 'link',
@@ -49,7 +50,6 @@ class Hosts:
     def __init__(self):
         self.addresses = {}
         self.holders = {}
-        run('ip', 'link', 'set', 'lo', 'up')
         run('ip', 'link', 'add', 'hub', 'type', 'bridge')
         run('ip', 'address', 'add', HERE + '/24', 'dev', 'hub')
         run('ip', 'link', 'set', 'hub', 'up')

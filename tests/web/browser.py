@@ -141,10 +141,12 @@ class Browser:
             '.map((row) => [...row.children].map((cell) => cell.innerText));', selector)
 
     def messages(self):
-        """Return the new messages of the console. Those about failed requests are left
-        out, because some tests make requests fail."""
+        """Return the new messages of the console, but not those of the browser's own
+        pages. Those about failed requests are left out, because some tests make requests
+        fail."""
         return [entry['message'] for entry in self.do('se/log', type='browser')
-                if entry['source'] != 'network']
+                if entry['source'] != 'network'
+                and not entry['message'].startswith('chrome://')]
 
     def await_true(self, what, condition, seconds=WAIT_S):
         deadline = time.monotonic() + seconds

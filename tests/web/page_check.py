@@ -17,6 +17,8 @@ import time
 
 from browser import Browser, require
 from jobs import SIZE, Hoopd, Job
+import kinds
+import network_hosts
 from programs import Wrong, environment_clean
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -296,6 +298,58 @@ def check_missing(browser, programs, folder):
     finally:
         job.end()
         hoopd.kill()
+
+
+def is_kind_shown(browser, job, kind):
+    """Whether the page of the job shows the sentence of the kind, and marks the ranks."""
+    marked = [int(row[0].split()[0]) for row in browser.rows('#ranks') if '! ' in row[0]]
+    # One that has not come has no row.
+    ranks_agree = kind.make == kinds.missing or kinds.are_culprits(job, kind, marked)
+    return ranks_agree and kinds.is_sentence(job, kind, browser.text('#job-verdict'))
+
+
+def check_kind(browser, programs, folder, name, hosts):
+    """The page, opened before the fault, names the rank and the cause in time."""
+    kind = kinds.KINDS[name]
+    job = kinds.Job([programs[key] for key in ('hoopd', 'hoopctl', 'member')], folder,
+                    kind.size, kind.at, hosts if kind.links else None)
+    try:
+        steps = kind.make(job)
+        next(steps)
+        browser.open(job.page + '#/job/train')
+        browser.await_true('the page shows the job', lambda: browser.rows('#ranks'))
+        named = kinds.Named(job, name)
+        next(steps, None)
+        browser.await_true('the page names it', lambda: is_kind_shown(browser, job, kind))
+        named.check('the page')
+        browser.open('about:blank')
+    except Wrong as error:
+        raise Wrong(f'{name}: {error}, but "{browser.text("#job-verdict")}", '
+                    f'{browser.rows("#ranks")}') from None
+    finally:
+        job.end()
+
+
+def check_kinds_of(browser, programs, folder, hosts):
+    for name in kinds.PAGE_KINDS:
+        if kinds.KINDS[name].links == bool(hosts):
+            os.mkdir(f'{folder}/{name}')
+            check_kind(browser, programs, f'{folder}/{name}', name, hosts)
+            no_messages(browser)
+
+
+def check_kinds(browser, programs, folder):
+    """Each kind of fault that hoopctl why names."""
+    check_kinds_of(browser, programs, folder, None)
+
+
+def check_links(browser, programs, folder):
+    """Those of links, between hosts."""
+    hosts = kinds.hosts_make(max(kind.size for kind in kinds.KINDS.values()))
+    try:
+        check_kinds_of(browser, programs, folder, hosts)
+    finally:
+        hosts.close()
 
 
 def check_restart(browser, programs, folder):
@@ -702,16 +756,16 @@ def check_phone(browser):
         'return [...labels, label()];')
     expect('the cause says whom it holds up', labels[0].endswith('for it')
            and 'why' in labels[1] and labels[2] == 'none', labels)
-    check_links(browser, 'nav a', '.skip')
+    check_heights(browser, 'nav a', '.skip')
     browser.click('nav a')
     browser.await_text('#jobs', 'train')
-    check_links(browser, '#jobs a', 'h1 a')
+    check_heights(browser, '#jobs a', 'h1 a')
     label = browser.run('return getComputedStyle(document.querySelector('
                         '"#jobs tbody td:nth-child(4)"), "::before").content')
     expect('it runs for so long', label == '"For: "', label)
 
 
-def check_links(browser, *selectors):
+def check_heights(browser, *selectors):
     for selector in selectors:
         height = browser.run('return document.querySelector(arguments[0])'
                              '.getBoundingClientRect().height', selector)
@@ -760,7 +814,9 @@ def check_modules(browser, programs, folder):
 
 def main():
     require()
-    programs = dict(zip(('hoopd', 'member', 'hoopctl'), sys.argv[1:4]))
+    if 'links' in sys.argv[4:]:
+        network_hosts.enter('page_links')
+    programs = dict(zip(('hoopd', 'member', 'hoopctl'), map(os.path.abspath, sys.argv[1:4])))
     for name in sys.argv[4:]:
         with tempfile.TemporaryDirectory() as folder, Browser() as browser:
             try:

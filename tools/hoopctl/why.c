@@ -77,7 +77,7 @@ line_json(const struct hoop_control_why_rank *line)
     const struct hoop_control_activity *activity = rank->activity;
 
     return json_pack(
-        "{so so so so so so so so so so so so ss so so so so so}", "rank",
+        "{so so so so so so so so so so so so ss so so so so so so}", "rank",
         rank_number_json(rank->rank), "host", json_text(rank->host), "pid",
         json_number(rank->pid), "state", json_text(rank->state), "reason",
         json_text(rank->reason), "lost_revision",
@@ -89,7 +89,8 @@ line_json(const struct hoop_control_why_rank *line)
         "process", process_text(line->process), "where", json_text(line->where),
         "swapped_kib", json_number(line->swapped_kib), "held_up_ms",
         json_number(line->held_up_ms), "held_up_rank",
-        rank_number_json(line->held_up_rank), "stack", json_text(line->stack));
+        rank_number_json(line->held_up_rank), "stack", json_text(line->stack),
+        "held_up_span_ms", json_number(line->held_up_span_ms));
 }
 
 static void

@@ -80,6 +80,7 @@ struct engine_activity {
     struct activity_details details;
     uint32_t process_ranks[LIMIT_ACTIVITY_PROCESSES];
     struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
+    struct rank_wait recent_waits[LIMIT_ACTIVITY_WAITS];
     struct rank_asker askers[LIMIT_ACTIVITY_ASKERS];
 };
 

@@ -205,7 +205,8 @@ struct heartbeat {
     struct probe probe; /* of its listener, begun at half the timeout */
     bool has_starvation_baseline; /* share is known and probe has begun */
     bool is_asked;
-    uint32_t round_trip_ms; /* just before the question */
+    uint64_t next_question_ns; /* the silence after which to ask again */
+    uint32_t round_trip_ms;    /* just before the first question */
 };
 
 /* Which ranks this rank hears, while the coordinator asks for that. */
@@ -267,11 +268,17 @@ struct asker {
     uint64_t when_ns; /* of its last question; 0: none */
 };
 
-/* For whom this rank has waited in one half of a minute. */
+/* For whom this rank has waited in a span of time. */
 struct wait_window {
     uint64_t began_ns;
+    uint64_t moving_ms; /* for bytes of ranks that had called */
     size_t n_waits;
-    struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
+    struct rank_wait waits[LIMIT_ACTIVITY_WAITS]; /* for ranks that had not */
+};
+
+/* The span that is under way, and the one before. */
+struct wait_windows {
+    struct wait_window spans[2];
 };
 
 /* What the progress owner knows of the other ranks' lives. */
@@ -286,8 +293,9 @@ struct engine_liveness {
     uint64_t checked_ns;
     uint64_t n_failed_sends_broadcast; /* failed sends reported to others */
     struct last_failure last_failure;
-    uint64_t wait_noted_ns;      /* when a wait was last looked for */
-    struct wait_window waits[2]; /* this half of a minute, and the one before */
+    uint64_t wait_noted_ns;           /* when a wait was last looked for */
+    struct wait_windows minute_waits; /* of half a minute each */
+    struct wait_windows recent_waits; /* of a moment each */
     struct asker askers[LIMIT_ACTIVITY_ASKERS]; /* the last ones */
     /* Final, and for any thread to read: ranks[own rank].why says the
      * reason. */

@@ -52,6 +52,7 @@ activity_details_pack(const struct roster *roster,
     details.processes = processes;
     /* These lists are read, never written. */
     details.waits = (struct rank_wait *)activity->waits;
+    details.recent_waits = (struct rank_wait *)activity->recent_waits;
     details.askers = (struct rank_asker *)activity->askers;
     details.stack =
         (struct message_span){(const uint8_t *)stack, strlen(stack) + 1};

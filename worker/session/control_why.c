@@ -57,6 +57,7 @@ why_rank_from_reply(const struct why_rank *from,
         .held_up_rank = from->held_up_rank,
         .lost_revision = from->lost_revision,
         .stack = status_span_text(from->stack),
+        .held_up_span_ms = from->held_up_span_ms,
     };
 }
 

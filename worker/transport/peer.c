@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 
+#include "base/clock.h"
 #include "net/socket.h"
 
 enum {
@@ -165,6 +166,25 @@ transport_activity_count(const struct transport *transport, uint32_t rank)
            peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
 }
 
+/* Only a backlog of at least so many bytes tells something of a link. */
+enum {
+    BACKLOG_BYTES_MIN = 32 * 1024,
+};
+
+uint64_t
+transport_backlog_ms(const struct transport *transport, uint32_t rank)
+{
+    const struct peer *peer = &transport->peers[rank];
+    const uint64_t n_bytes =
+        peer->segment || peer->fd < 0 ? 0 : socket_queued_bytes(peer);
+    struct path_sample sample;
+
+    if (n_bytes < BACKLOG_BYTES_MIN || !path_sample_read(peer->fd, &sample) ||
+        sample.delivery_rate == 0)
+        return 0;
+    return n_bytes * 1000 / sample.delivery_rate;
+}
+
 uint64_t
 transport_read_count(const struct transport *transport, uint32_t rank)
 {
@@ -207,6 +227,18 @@ transport_is_path_lossy(struct transport *transport,
     const struct path *path = peer_sample_tcp_path(transport, rank, now_ns);
 
     return path && path_has_loss(path);
+}
+
+uint64_t
+transport_unanswered_ms(struct transport *transport,
+                        uint32_t rank,
+                        uint64_t now_ns)
+{
+    const struct path *path = peer_sample_tcp_path(transport, rank, now_ns);
+
+    return path && path->heard_ns > 0 && path->last.n_resends_now > 0
+               ? (now_ns - path->heard_ns) / CLOCK_NS_PER_MS
+               : TRANSPORT_SILENCE_UNKNOWN;
 }
 
 uint32_t

@@ -240,6 +240,14 @@ bool
 transport_is_path_lossy(struct transport *transport,
                         uint32_t peer,
                         uint64_t now_ns);
+/* If nothing that this rank sends arrives at peer, how long ago the last packet
+ * of peer came, be it one that was sent again because no acknowledgement
+ * arrived either; else TRANSPORT_SILENCE_UNKNOWN. Asking takes samples, as
+ * above: the first time, nothing is known. */
+uint64_t
+transport_unanswered_ms(struct transport *transport,
+                        uint32_t peer,
+                        uint64_t now_ns);
 /* The round trip that the kernel measures, with its variation; 0 if there is
  * no connection or the kernel does not measure it. */
 uint32_t
@@ -253,6 +261,13 @@ transport_activity_count(const struct transport *transport, uint32_t peer);
  * takes bytes, as it does for a stopped process. */
 uint64_t
 transport_read_count(const struct transport *transport, uint32_t peer);
+
+/* Returns how long the bytes that are under way to peer will take at the pace at
+ * which the last ones arrived; 0 if they are few, through shared memory, and
+ * while there is no connection. With several streams, the pace of the first is
+ * taken. */
+uint64_t
+transport_backlog_ms(const struct transport *transport, uint32_t peer);
 
 /* Open flow. The caller has set key, label, bytes, total, ready and owner; all
  * else is 0. */

@@ -120,6 +120,9 @@ status_span_text(struct message_span span)
 /* In place of a time. */
 #define STATUS_TIME_UNKNOWN UINT64_MAX
 
+/* For how long a rank remembers its waits. */
+#define STATUS_MINUTE_MS UINT64_C(60000)
+
 /* What a rank that another one waits for has said of its own calls. */
 enum awaited_doing {
     AWAITED_UNKNOWN = 0,
@@ -174,9 +177,11 @@ struct activity_details {
     uint32_t awaited_doing; /* enum awaited_doing */
     uint32_t awaited_sign;  /* enum awaited_sign */
     char awaited_call[LIMIT_REPORT_REASON]; /* the other call, or "" */
-    uint64_t awaited_silence_ms; /* since its last byte; STATUS_TIME_UNKNOWN */
-    uint64_t n_done_bytes;       /* moved between the two ranks */
-    uint64_t n_bytes;            /* to move between them */
+    uint64_t
+        awaited_silence_ms; /* since its last byte, or if it is silent, since
+                                    it was asked; STATUS_TIME_UNKNOWN */
+    uint64_t n_done_bytes;  /* moved between the two ranks */
+    uint64_t n_bytes;       /* to move between them */
     char finished[LIMIT_REPORT_REASON]; /* the last finished collectives of
                                            some communicators */
     char failure[LIMIT_ERROR_TEXT]; /* text of the last failed call, or "" */
@@ -190,6 +195,16 @@ struct activity_details {
     /* Where its program is, a text with its final 0: the first line says it in
      * short, the others are the stack. Empty: not told, as by older ranks. */
     struct message_span stack;
+    /* The last seconds: how long they are, for whom this rank waited in them,
+     * and for how long it waited for bytes of ranks that had called. */
+    uint64_t recent_ms;
+    size_t n_recent_waits;
+    struct rank_wait *recent_waits;
+    uint64_t moving_ms;
+    /* To which rank the bytes that this one has sent are under way longest, and
+     * how long they take; 0: none are. */
+    uint32_t backlog_rank;
+    uint64_t backlog_ms;
 };
 MESSAGE(activity_details,
         FIELD(communicator_id),
@@ -210,7 +225,16 @@ MESSAGE(activity_details,
         FIELD_STRUCTS(waits, n_waits, rank_wait, LIMIT_ACTIVITY_WAITS),
         FIELD_STRUCTS(askers, n_askers, rank_asker, LIMIT_ACTIVITY_ASKERS),
         OPTIONAL(1),
-        FIELD_BIN(stack, LIMIT_PROGRAM_STACK))
+        FIELD_BIN(stack, LIMIT_PROGRAM_STACK),
+        OPTIONAL(5),
+        FIELD(recent_ms),
+        FIELD_STRUCTS(recent_waits,
+                      n_recent_waits,
+                      rank_wait,
+                      LIMIT_ACTIVITY_WAITS),
+        FIELD(moving_ms),
+        FIELD(backlog_rank),
+        FIELD(backlog_ms))
 
 /* Which call a rank is in, as the rank reports it. */
 struct rank_activity {
@@ -338,11 +362,12 @@ struct why_rank {
     char where[LIMIT_NAME];
     uint64_t swapped_kib;
     uint64_t held_up_ms;    /* for how long the next rank waited for it in the
-                              last minute */
+                               last minute, or the last seconds */
     uint32_t held_up_rank;  /* STATUS_RANK_NONE: none */
     uint64_t lost_revision; /* of the change in which it was lost; 0: it is
                                not */
     struct message_span stack; /* as in activity_details */
+    uint64_t held_up_span_ms;  /* the time of which held_up_ms is a part */
 };
 MESSAGE(why_rank,
         FIELD(last_sign_ms),
@@ -366,7 +391,9 @@ MESSAGE(why_rank,
         FIELD(held_up_rank),
         FIELD(lost_revision),
         OPTIONAL(1),
-        FIELD_BIN(stack, LIMIT_PROGRAM_STACK))
+        FIELD_BIN(stack, LIMIT_PROGRAM_STACK),
+        OPTIONAL(1),
+        FIELD_OR(held_up_span_ms, STATUS_MINUTE_MS))
 
 /* Why: the job is in the metadata, and the request has no body. */
 struct why_reply {

@@ -16,7 +16,9 @@
 #include "engine/state.h"
 
 static const uint64_t WAIT_NOTE_INTERVAL_NS = 20 * CLOCK_NS_PER_MS;
-static const uint64_t WAIT_WINDOW_NS = 30 * CLOCK_NS_PER_S;
+/* A minute is two of these spans, and the last seconds are two of those. */
+static const uint64_t MINUTE_SPAN_NS = 30 * CLOCK_NS_PER_S;
+static const uint64_t RECENT_SPAN_NS = 1500 * CLOCK_NS_PER_MS;
 
 enum {
     /* Communicators of which the last finished call is told. */
@@ -78,18 +80,20 @@ wait_window_place(struct wait_window *window, uint32_t rank)
     return least;
 }
 
-/* Begin a new window if this one is over. */
+/* Begin a new span if this one is over. */
 static void
-wait_windows_turn(struct engine *engine, uint64_t now_ns)
+wait_windows_turn(struct wait_windows *windows,
+                  uint64_t span_ns,
+                  uint64_t now_ns)
 {
-    struct wait_window *windows = engine->liveness.waits;
+    struct wait_window *spans = windows->spans;
 
-    if (now_ns - windows[0].began_ns < WAIT_WINDOW_NS)
+    if (now_ns - spans[0].began_ns < span_ns)
         return;
-    windows[1] = now_ns - windows[0].began_ns < 2 * WAIT_WINDOW_NS
-                     ? windows[0]
-                     : (struct wait_window){0};
-    windows[0] = (struct wait_window){.began_ns = now_ns};
+    spans[1] = now_ns - spans[0].began_ns < 2 * span_ns
+                   ? spans[0]
+                   : (struct wait_window){0};
+    spans[0] = (struct wait_window){.began_ns = now_ns};
 }
 
 /* Returns the rank that op waits for, if that one has not made the same call as
@@ -106,21 +110,30 @@ op_late_rank(const struct op *op)
 void
 activity_note_wait(struct engine *engine, uint64_t now_ns)
 {
-    const uint64_t n_ns = now_ns - engine->liveness.wait_noted_ns;
+    struct engine_liveness *liveness = &engine->liveness;
+    const uint64_t n_ns = now_ns - liveness->wait_noted_ns;
     uint32_t n_calls = 0;
 
     if (n_ns < WAIT_NOTE_INTERVAL_NS)
         return;
-    engine->liveness.wait_noted_ns = now_ns;
+    liveness->wait_noted_ns = now_ns;
     const struct op *op = oldest_running_op(engine, &n_calls);
     const uint32_t rank = op ? op_late_rank(op) : HOOP_NO_RANK;
 
-    wait_windows_turn(engine, now_ns);
-    if (rank == HOOP_NO_RANK || rank == engine->roster->rank)
-        return;
-    const uint64_t waited_ns = now_ns - op->run.wait.started_ns;
-    wait_window_place(&engine->liveness.waits[0], rank)->wait_ms +=
+    const uint64_t waited_ns = op ? now_ns - op->run.wait.started_ns : 0;
+    const uint64_t n_ms =
         (waited_ns < n_ns ? waited_ns : n_ns) / CLOCK_NS_PER_MS;
+
+    wait_windows_turn(&liveness->minute_waits, MINUTE_SPAN_NS, now_ns);
+    wait_windows_turn(&liveness->recent_waits, RECENT_SPAN_NS, now_ns);
+    if (!op || rank == engine->roster->rank)
+        return;
+    if (rank == HOOP_NO_RANK) {
+        liveness->recent_waits.spans[0].moving_ms += n_ms;
+        return;
+    }
+    wait_window_place(&liveness->minute_waits.spans[0], rank)->wait_ms += n_ms;
+    wait_window_place(&liveness->recent_waits.spans[0], rank)->wait_ms += n_ms;
 }
 
 static enum awaited_sign
@@ -165,6 +178,21 @@ awaited_doing_fill(const struct op *op,
         details->awaited_doing = AWAITED_HAS_CALLED;
 }
 
+/* Returns how long rank gives no sign of life: since its last byte, or since it
+ * was first asked after that. */
+static uint64_t
+awaited_silence_ms(const struct engine *engine, uint32_t rank)
+{
+    const uint64_t silence_ms = transport_silence_ms(engine->transport, rank);
+    const uint64_t asked_ms =
+        engine->liveness.heartbeats[rank].silent_ns / CLOCK_NS_PER_MS;
+
+    return heartbeat_state_of(engine, rank) == HEARTBEAT_MISSED &&
+                   asked_ms < silence_ms
+               ? asked_ms
+               : silence_ms;
+}
+
 static void
 awaited_fill(const struct op *op, struct activity_details *details)
 {
@@ -180,7 +208,7 @@ awaited_fill(const struct op *op, struct activity_details *details)
     if (details->awaited_rank != engine->roster->rank &&
         transport_is_connected(engine->transport, details->awaited_rank))
         details->awaited_silence_ms =
-            transport_silence_ms(engine->transport, details->awaited_rank);
+            awaited_silence_ms(engine, details->awaited_rank);
     details->n_done_bytes = step_flow_done_bytes(flow);
     details->n_bytes = flow->is_receive ? flow->in.total : flow->out.total;
 }
@@ -292,38 +320,108 @@ failure_fill(const struct engine *engine, struct activity_details *details)
     snprintf(details->failure, sizeof(details->failure), "%s", last->text);
 }
 
+/* Tell that rank was heard so long ago. Where there is no room, the one that was
+ * heard longest ago makes room. */
 static void
-askers_fill(const struct engine *engine, struct engine_activity *activity)
+asker_add(struct engine_activity *activity, uint32_t rank, uint64_t age_ms)
+{
+    struct activity_details *details = &activity->details;
+    struct rank_asker *place = &activity->askers[0];
+
+    for (size_t i = 0; i < details->n_askers; i++) {
+        if (activity->askers[i].rank == rank) {
+            place = &activity->askers[i];
+            place->age_ms = place->age_ms < age_ms ? place->age_ms : age_ms;
+            return;
+        }
+        if (activity->askers[i].age_ms > place->age_ms)
+            place = &activity->askers[i];
+    }
+    if (details->n_askers < LIMIT_ACTIVITY_ASKERS)
+        place = &activity->askers[details->n_askers++];
+    *place = (struct rank_asker){.rank = rank, .age_ms = age_ms};
+}
+
+/* Tell who has asked this rank, and whose packets come again and again: on a
+ * link that is cut one way, TCP repeats the first ones, and the questions wait
+ * behind them. */
+static void
+askers_fill(struct engine *engine, struct engine_activity *activity)
 {
     const uint64_t now_ns = clock_now_ns();
 
     for (size_t i = 0; i < LIMIT_ACTIVITY_ASKERS; i++) {
         const struct asker *asker = &engine->liveness.askers[i];
 
-        if (asker->when_ns == 0)
+        if (asker->when_ns > 0)
+            asker_add(activity, asker->rank,
+                      (now_ns - asker->when_ns) / CLOCK_NS_PER_MS);
+    }
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        if (rank == engine->roster->rank ||
+            rank_is_gone(&engine->liveness.ranks[rank]) ||
+            !transport_is_connected(engine->transport, rank))
             continue;
-        activity->askers[activity->details.n_askers++] = (struct rank_asker){
-            .rank = asker->rank,
-            .age_ms = (now_ns - asker->when_ns) / CLOCK_NS_PER_MS,
-        };
+        const uint64_t n_ms =
+            transport_unanswered_ms(engine->transport, rank, now_ns);
+
+        if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+            asker_add(activity, rank, n_ms);
     }
 }
 
-/* Tell for whom this rank waited in the last minute. */
+/* Add the span before to the one that is under way. */
+static struct wait_window
+wait_windows_sum(const struct wait_windows *windows)
+{
+    const struct wait_window *before = &windows->spans[1];
+    struct wait_window both = windows->spans[0];
+
+    both.moving_ms += before->moving_ms;
+    for (size_t i = 0; i < before->n_waits; i++)
+        wait_window_place(&both, before->waits[i].rank)->wait_ms +=
+            before->waits[i].wait_ms;
+    if (before->began_ns > 0)
+        both.began_ns = before->began_ns;
+    return both;
+}
+
+/* Tell for whom this rank waited in the last minute and the last seconds. */
 static void
 waits_fill(struct engine *engine, struct engine_activity *activity)
 {
-    struct wait_window both;
+    struct engine_liveness *liveness = &engine->liveness;
+    struct activity_details *details = &activity->details;
+    const uint64_t now_ns = clock_now_ns();
 
-    wait_windows_turn(engine, clock_now_ns());
-    both = engine->liveness.waits[0];
-    for (size_t i = 0; i < engine->liveness.waits[1].n_waits; i++) {
-        const struct rank_wait *wait = &engine->liveness.waits[1].waits[i];
+    wait_windows_turn(&liveness->minute_waits, MINUTE_SPAN_NS, now_ns);
+    wait_windows_turn(&liveness->recent_waits, RECENT_SPAN_NS, now_ns);
+    const struct wait_window minute = wait_windows_sum(&liveness->minute_waits);
+    const struct wait_window recent = wait_windows_sum(&liveness->recent_waits);
 
-        wait_window_place(&both, wait->rank)->wait_ms += wait->wait_ms;
+    details->n_waits = minute.n_waits;
+    memcpy(activity->waits, minute.waits, sizeof(minute.waits));
+    details->n_recent_waits = recent.n_waits;
+    memcpy(activity->recent_waits, recent.waits, sizeof(recent.waits));
+    details->recent_ms = (now_ns - recent.began_ns) / CLOCK_NS_PER_MS;
+    details->moving_ms = recent.moving_ms;
+}
+
+/* Tell before which link the bytes wait that this rank has sent. */
+static void
+backlog_fill(const struct engine *engine, struct activity_details *details)
+{
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        if (rank == engine->roster->rank ||
+            rank_is_gone(&engine->liveness.ranks[rank]))
+            continue;
+        const uint64_t n_ms = transport_backlog_ms(engine->transport, rank);
+
+        if (n_ms <= details->backlog_ms)
+            continue;
+        details->backlog_rank = rank;
+        details->backlog_ms = n_ms;
     }
-    activity->details.n_waits = both.n_waits;
-    memcpy(activity->waits, both.waits, sizeof(both.waits));
 }
 
 static void
@@ -367,6 +465,7 @@ activity_report(struct engine *engine, uint64_t query)
     processes_name(engine, &activity);
     askers_fill(engine, &activity);
     waits_fill(engine, &activity);
+    backlog_fill(engine, &activity.details);
     engine->options.on_activity(engine->options.owner, query, &activity);
 }
 

@@ -35,7 +35,7 @@
 #include "engine/state.h"
 
 enum {
-    /* Checks per failure timeout. A rank is found lost up to two checks
+    /* Checks per failure timeout, or more. A rank is found lost up to two checks
      * late. */
     HEARTBEAT_CHECKS_PER_TIMEOUT = 32,
     /* Grace periods, each half a failure timeout long. */
@@ -50,6 +50,12 @@ enum {
     STARVED_CPU_SHARE_DIVISOR = 4,
 };
 
+/* A check comes at least so often, however long the failure timeout is, so that
+ * an operator learns soon which ranks do not hear each other. */
+static const uint64_t CHECK_INTERVAL_MAX_NS = 100 * CLOCK_NS_PER_MS;
+/* A silent rank is asked again after so long: if only its answers are lost, its
+ * list of askers shows that it still hears. */
+static const uint64_t REPEAT_QUESTION_NS = 500 * CLOCK_NS_PER_MS;
 /* Time an ending process needs to close its connections. */
 static const uint64_t DYING_PROCESS_CLOSE_WAIT_NS = 100 * CLOCK_NS_PER_MS;
 
@@ -154,6 +160,15 @@ static uint64_t
 half_failure_timeout_ns(const struct engine *engine)
 {
     return engine->config->failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+}
+
+static uint64_t
+check_interval_ns(const struct engine *engine)
+{
+    const uint64_t part_ns = engine->config->failure_timeout_ms *
+                             CLOCK_NS_PER_MS / HEARTBEAT_CHECKS_PER_TIMEOUT;
+
+    return part_ns < CHECK_INTERVAL_MAX_NS ? part_ns : CHECK_INTERVAL_MAX_NS;
 }
 
 /* Returns how long rank may be silent. */
@@ -286,13 +301,16 @@ heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
         if (!is_new)
             return false;
     }
-    if (!heartbeat->is_asked) {
+    heartbeat->silent_ns += is_new ? 0 : n_ns;
+    if (!heartbeat->is_asked)
         heartbeat->round_trip_ms =
             transport_round_trip_ms(engine->transport, rank);
+    if (!heartbeat->is_asked ||
+        heartbeat->silent_ns >= heartbeat->next_question_ns) {
         heartbeat_send(engine, rank, FRAME_ASKS);
+        heartbeat->next_question_ns = heartbeat->silent_ns + REPEAT_QUESTION_NS;
     }
     heartbeat->is_asked = true;
-    heartbeat->silent_ns += is_new ? 0 : n_ns;
     return !engine->liveness.ranks[rank].is_suspect &&
            is_silent_too_long(engine, rank);
 }
@@ -335,14 +353,13 @@ enum heartbeat_state
 heartbeat_state_of(const struct engine *engine, uint32_t rank)
 {
     const struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
-    const uint64_t period_ns = engine->config->failure_timeout_ms *
-                               CLOCK_NS_PER_MS / HEARTBEAT_CHECKS_PER_TIMEOUT;
 
     if (!is_rank_watched(engine, heartbeat))
         return HEARTBEAT_UNKNOWN;
     /* A rank asked at one check has answered two checks later at the latest. */
-    return heartbeat->silent_ns > 3 * period_ns ? HEARTBEAT_MISSED
-                                                : HEARTBEAT_SEEN;
+    return heartbeat->silent_ns > 3 * check_interval_ns(engine)
+               ? HEARTBEAT_MISSED
+               : HEARTBEAT_SEEN;
 }
 
 /* Check rank. If it has been silent for too long, it becomes *out_rank, unless
@@ -454,7 +471,7 @@ heartbeat_check_awaited(struct engine *engine,
 {
     const uint64_t timeout_ns =
         engine->config->failure_timeout_ms * CLOCK_NS_PER_MS;
-    const uint64_t period_ns = timeout_ns / HEARTBEAT_CHECKS_PER_TIMEOUT;
+    const uint64_t period_ns = check_interval_ns(engine);
 
     *out_rank = HOOP_NO_RANK;
     if (timeout_ns == 0 || (TAILQ_EMPTY(&engine->progress.running) &&

@@ -57,6 +57,12 @@ static const struct activity_details sample_details = {
     .n_askers = 1,
     .askers = sample_askers,
     .stack = {(const uint8_t *)"a.py:1 in f", sizeof("a.py:1 in f")},
+    .recent_ms = 2800,
+    .n_recent_waits = 1,
+    .recent_waits = sample_waits,
+    .moving_ms = 70,
+    .backlog_rank = 2,
+    .backlog_ms = 300,
 };
 
 static const struct job_reply sample_job = {
@@ -179,6 +185,12 @@ activity_details_travel_whole(void **state)
     assert_int_equal(details.waits[0].wait_ms, 30000);
     assert_int_equal(details.n_askers, 1);
     assert_int_equal(details.askers[0].age_ms, 40);
+    assert_int_equal(details.recent_ms, 2800);
+    assert_int_equal(details.n_recent_waits, 1);
+    assert_int_equal(details.recent_waits[0].rank, 1);
+    assert_int_equal(details.moving_ms, 70);
+    assert_int_equal(details.backlog_rank, 2);
+    assert_int_equal(details.backlog_ms, 300);
     assert_string_equal(status_span_text(details.stack), "a.py:1 in f");
 }
 
@@ -222,6 +234,8 @@ longest_activity_details_fit(void **state)
     details.processes = processes;
     details.n_waits = COUNT_OF(waits);
     details.waits = waits;
+    details.n_recent_waits = COUNT_OF(waits);
+    details.recent_waits = waits;
     for (size_t i = 0; i < COUNT_OF(askers); i++)
         askers[i] = (struct rank_asker){UINT32_MAX, UINT64_MAX};
     details.n_askers = COUNT_OF(askers);

@@ -167,6 +167,10 @@ wait_for_a_rank_that_has_not_called_adds_up(void **state)
     assert_int_equal(answers[0].waits[0].rank, 1);
     assert_true(answers[0].waits[0].wait_ms >= 50);
     assert_true(answers[0].waits[0].wait_ms <= answers[0].line.age_ms);
+    assert_int_equal(answers[0].details.n_recent_waits, 1);
+    assert_int_equal(answers[0].recent_waits[0].rank, 1);
+    assert_true(answers[0].recent_waits[0].wait_ms <=
+                answers[0].waits[0].wait_ms);
     op_give_up(op);
 }
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -335,6 +336,49 @@ dead_rank_whose_connection_lives_is_lost(void **state)
     }
 }
 
+/* The bytes that wait at the other end of the connection to rank 1. */
+static int
+arrived_bytes(int fd)
+{
+    int n_bytes = 0;
+
+    engine_progress_background(engine_pair.sides[0].engine);
+    assert_int_equal(ioctl(fd, FIONREAD, &n_bytes), 0);
+    return n_bytes;
+}
+
+/* Who asks hoopctl why does not wait for a part of the failure timeout; and the
+ * silent rank is asked again, so that it can tell that it hears this one. */
+static void
+silence_is_seen_soon_however_long_the_failure_timeout_is(void **state)
+{
+    static const uint64_t look_ns = 100 * CLOCK_NS_PER_MS;
+    struct engine *engine = NULL;
+    struct op *op = NULL;
+    int32_t value = 1;
+
+    open_with(600000, LONG_MS);
+    engine = engine_pair.sides[0].engine;
+    engine_add_connection(engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
+    assert_ok(sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op));
+    engine_progress_background(engine);
+    uint64_t now_ns = clock_now_ns();
+    for (unsigned i = 0; i < 2; i++)
+        engine_check_heartbeats(engine, now_ns += look_ns);
+    assert_int_equal(heartbeat_state_of(engine, 1), HEARTBEAT_SEEN);
+    const int n_first_bytes = arrived_bytes(engine_pair.fds[1]);
+    for (unsigned i = 0; i < 4; i++)
+        engine_check_heartbeats(engine, now_ns += look_ns);
+    assert_int_equal(heartbeat_state_of(engine, 1), HEARTBEAT_MISSED);
+    for (unsigned i = 0; i < 10; i++)
+        engine_check_heartbeats(engine, now_ns += look_ns);
+    assert_true(arrived_bytes(engine_pair.fds[1]) > n_first_bytes);
+    engine_cancel_op(op);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_CANCELLED);
+    engine_pair_close(&engine_pair);
+}
+
 static void
 without_a_failure_timeout_silence_is_no_loss(void **state)
 {
@@ -369,6 +413,8 @@ main(void)
         cmocka_unit_test(starved_rank_has_more_time),
         cmocka_unit_test(starved_rank_has_so_much_more_time_and_no_more),
         cmocka_unit_test(dead_rank_whose_connection_lives_is_lost),
+        cmocka_unit_test(
+            silence_is_seen_soon_however_long_the_failure_timeout_is),
         cmocka_unit_test(without_a_failure_timeout_silence_is_no_loss),
         cmocka_unit_test(rank_that_is_late_answers_and_lives),
     };
