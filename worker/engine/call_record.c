@@ -135,16 +135,31 @@ op_record_called(struct op *op)
     op->run.record = recorder_called(recorder, &call);
 }
 
-void
-op_record_collective(struct op *op, const struct engine_collective *collective)
+/* What is the same for a call like the last one is not found out again. */
+static void
+recorded_call_set(struct op *op, const struct engine_collective *collective)
 {
     const struct frame_call frame_call = call_to_frame_call(&collective->call);
-    struct recorder_call call = call_to_recorder_call(
-        op->run.context, &frame_call, dtype_size(collective->call.dtype));
 
-    call.number = op->run.number;
-    call.algorithm = op_algorithm_record_id(op, collective->algorithm);
-    op->run.record = recorder_called(op->engine->recorder, &call);
+    op->cache.recorded_call = call_to_recorder_call(
+        op->run.context, &frame_call, dtype_size(collective->call.dtype));
+    op->cache.recorded_call.algorithm =
+        op_algorithm_record_id(op, collective->algorithm);
+    op->cache.has_recorded_call = true;
+}
+
+void
+op_record_collective(struct op *op,
+                     const struct engine_collective *collective,
+                     uint64_t called)
+{
+    if (!op->cache.has_recorded_call)
+        recorded_call_set(op, collective);
+    op->cache.recorded_call.number = op->run.number;
+    op->cache.recorded_call.retries =
+        (uint8_t)atomic_load(&op->run.context->n_retries);
+    op->run.record = recorder_called_at(op->engine->recorder,
+                                        &op->cache.recorded_call, called);
     op->run.recorded_path = 0;
 }
 

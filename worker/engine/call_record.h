@@ -22,16 +22,29 @@ call_record_start(struct engine *engine);
  * lock. */
 void
 op_record_called(struct op *op);
+/* Returns the time of a call that is made now, for op_record_inline(); 0: calls
+ * are not recorded. */
+static inline uint64_t
+call_record_time(const struct engine *engine)
+{
+    return engine->recorder ? recorder_now(engine->recorder) : 0;
+}
+
 /* What op_record_inline() does if there is a recorder. */
 void
-op_record_collective(struct op *op, const struct engine_collective *collective);
+op_record_collective(struct op *op,
+                     const struct engine_collective *collective,
+                     uint64_t called);
 /* Record a collective that its caller makes inline with op, which has its
- * number and is not prepared yet. The caller holds the lock. */
+ * number, and that was called at a time of call_record_time(). The caller holds
+ * the lock. */
 static inline void
-op_record_inline(struct op *op, const struct engine_collective *collective)
+op_record_inline(struct op *op,
+                 const struct engine_collective *collective,
+                 uint64_t called)
 {
-    if (op->engine->recorder)
-        op_record_collective(op, collective);
+    if (called > 0)
+        op_record_collective(op, collective, called);
 }
 
 /* What op_record_ended() does if op has a record. */

@@ -255,21 +255,30 @@ is_round_short(const struct op *op)
            INLINE_LOCKED_BYTES_MAX;
 }
 
-/* Try the only round of a short call under the lock. Returns false if it is not
- * done yet. */
+/* Try the only round of a short call under the lock. The call is recorded when
+ * its data are on their way to the other ranks, which takes them longer than the
+ * record. Returns false if it is not done yet. */
 static bool
-inline_try_round(struct comm_context *context)
+inline_try_round(struct comm_context *context,
+                 const struct engine_collective *collective,
+                 uint64_t called)
 {
     struct op *op = context->cached_op;
     bool is_done = false;
 
-    if (op->run.rounds.n_rounds > 1 || !is_round_short(op))
+    if (op->run.rounds.n_rounds > 1 || !is_round_short(op)) {
+        op_record_inline(op, collective, called);
         return false;
+    }
     context->is_inline_under_lock = true;
     for (unsigned i = inline_polls_before_command_check(context->engine);
          i > 0 && !is_done && op->run.rounds.wait == SHM_ROUND_AWAITS_POSTS;
          i--) {
-        if (shm_executor_try_round(op, &is_done) != HOOP_OK)
+        const enum hoop_status status = shm_executor_try_round(op, &is_done);
+
+        op_record_inline(op, collective, called);
+        called = 0;
+        if (status != HOOP_OK)
             break;
     }
     context->is_inline_under_lock = false;
@@ -480,14 +489,17 @@ inline_execute(struct comm_context *context,
 {
     struct engine *engine = context->engine;
 
-    op_record_inline(context->cached_op, collective);
+    const uint64_t called = call_record_time(engine);
     if (!collective->algorithm->is_shm) {
+        op_record_inline(context->cached_op, collective, called);
         inline_take_progress(engine);
         return inline_run_as_owner(context, collective, true);
     }
     const bool is_ready = inline_prepare(context, collective);
 
-    if (is_ready && inline_try_round(context)) {
+    if (!is_ready)
+        op_record_inline(context->cached_op, collective, called);
+    else if (inline_try_round(context, collective, called)) {
         inline_record_end(context);
         if (context->n_rounds_since_socket_poll <
             INLINE_ROUNDS_PER_SOCKET_POLL) {

@@ -228,6 +228,7 @@ struct op_cache {
     /* The algorithm that was recorded last, and its number there. */
     const struct algorithm *recorded;
     uint16_t recorded_id;
+    bool has_recorded_call;
     struct tracker tracker;
     struct inline_plan inline_plan;
     struct plan round_plan;      /* of the current round in shared memory */
@@ -237,6 +238,8 @@ struct op_cache {
     size_t counts_capacity;
     uint8_t *scratch;
     size_t scratch_capacity;
+    /* If has_recorded_call: what the record says of a like call. */
+    struct recorder_call recorded_call;
 };
 
 /* Of a message; zeroed by message_op_create(), which writes it before other

@@ -93,6 +93,7 @@ op_set_reduction_kernels(struct op *op)
 enum hoop_status
 op_set_collective(struct op *op, const struct engine_collective *collective)
 {
+    op->cache.has_recorded_call = false;
     op->run.algorithm = collective->algorithm;
     op->run.members = collective->members;
     op->run.loss = collective->loss;

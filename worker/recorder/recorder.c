@@ -231,22 +231,21 @@ slot_set_call(struct recorder_slot *slot, const struct recorder_call *call)
     atomic_store_explicit(&slot->dtype, call->dtype, memory_order_release);
     atomic_store_explicit(&slot->reduce_op, call->reduce_op,
                           memory_order_release);
-    atomic_store_explicit(&slot->path, call->path, memory_order_release);
+    atomic_store_explicit(&slot->path, 0, memory_order_release);
     atomic_store_explicit(&slot->retries, call->retries, memory_order_release);
 }
 
 struct recorder_slot *
-recorder_called(struct recorder *recorder, const struct recorder_call *call)
+recorder_called_at(struct recorder *recorder,
+                   const struct recorder_call *call,
+                   uint64_t called)
 {
-    if (!recorder)
-        return NULL;
     struct recorder_slot *slot = slot_claim(recorder);
     if (!slot)
         return NULL;
-    const uint64_t now = recorder_now(recorder);
 
     slot_set_call(slot, call);
-    store(&slot->called, now);
+    store(&slot->called, called);
     store(&slot->begun, 0);
     store(&slot->first_byte, 0);
     store(&slot->last_byte, 0);
@@ -256,8 +255,15 @@ recorder_called(struct recorder *recorder, const struct recorder_call *call)
     store_rank(&slot->waiting_for, HOOP_NO_RANK);
     store_rank(&slot->waited_for, HOOP_NO_RANK);
     recorder_slot_close(slot, load(&slot->word), RECORDER_CALLED);
-    clocks_compare_if_due(recorder, now);
+    clocks_compare_if_due(recorder, called);
     return slot;
+}
+
+struct recorder_slot *
+recorder_called(struct recorder *recorder, const struct recorder_call *call)
+{
+    return recorder ? recorder_called_at(recorder, call, recorder_now(recorder))
+                    : NULL;
 }
 
 /* A wait for rank is over. */

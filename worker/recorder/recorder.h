@@ -126,7 +126,6 @@ struct recorder_call {
     uint8_t kind;
     uint8_t dtype;
     uint8_t reduce_op;
-    uint8_t path;
     uint8_t retries;
 };
 
@@ -134,6 +133,11 @@ struct recorder_call {
  * holds its lock. */
 struct recorder_slot *
 recorder_called(struct recorder *recorder, const struct recorder_call *call);
+/* The same for a call that was made a moment ago, at a time of recorder_now(). */
+struct recorder_slot *
+recorder_called_at(struct recorder *recorder,
+                   const struct recorder_call *call,
+                   uint64_t called);
 
 static inline uint64_t
 recorder_now(const struct recorder *recorder)
