@@ -195,9 +195,10 @@ run_end(const struct record_set *set, size_t first)
 static uint64_t
 run_started_ns(const struct record_set *set, size_t first)
 {
+    const size_t end = run_end(set, first);
     uint64_t started_ns = 0;
 
-    for (size_t i = first; i < run_end(set, first); i++) {
+    for (size_t i = first; i < end; i++) {
         if (set->ranks[i].origin->started_ns > started_ns)
             started_ns = set->ranks[i].origin->started_ns;
     }
@@ -362,6 +363,7 @@ stream_open(const char *path)
 static enum hoop_status
 torch_write(const struct record_set *set, const char *folder)
 {
+    struct record_starts starts;
     enum hoop_status status = HOOP_OK;
 
     if (!folder) {
@@ -373,17 +375,19 @@ torch_write(const struct record_set *set, const char *folder)
                 strerror(errno));
         return HOOP_E_UNAVAILABLE;
     }
+    if (record_starts_find(set, &starts) != HOOP_OK)
+        return no_memory();
     for (size_t i = 0; status == HOOP_OK && i < set->n_ranks; i++) {
         char path[PATH_MAX];
 
         snprintf(path, sizeof(path), "%s/rank_%u", folder,
                  set->ranks[i].origin->rank);
         FILE *out = stream_open(path);
-        if (!out)
-            return HOOP_E_UNAVAILABLE;
-        record_write_torch(set, &set->ranks[i], out);
-        status = stream_close(out, path);
+        if (out)
+            record_write_torch(&starts, &set->ranks[i], out);
+        status = out ? stream_close(out, path) : HOOP_E_UNAVAILABLE;
     }
+    free(starts.starts);
     return status;
 }
 

@@ -67,9 +67,26 @@ record_write_json(const struct record_set *set, FILE *out);
 /* Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
 record_write_chrome(const struct record_set *set, FILE *out);
-/* Write one rank's record; the set tells from where on all are complete. */
+/* From which number on all ranks have kept the calls of a communicator. */
+struct record_start {
+    uint64_t comm;
+    uint64_t number;
+    size_t n_ranks; /* of how many, in their order, this is known */
+};
+
+struct record_starts {
+    struct record_start *starts; /* for the caller to free */
+    size_t n_starts;             /* communicators that are not here have kept
+                                    all calls */
+};
+
+/* Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+record_starts_find(const struct record_set *set,
+                   struct record_starts *out_starts);
+/* Write one rank's record from there on. */
 void
-record_write_torch(const struct record_set *set,
+record_write_torch(const struct record_starts *starts,
                    const struct rank_record *rank,
                    FILE *out);
 

@@ -170,12 +170,11 @@ entry_write_times(FILE *out, const struct hoop_recorded_call *call)
 
 static void
 entry_write(FILE *out,
-            const struct rank_record *rank,
+            const struct hoop_recorded_comm *comm,
             const struct hoop_recorded_call *call,
             uint64_t record_id)
 {
     const struct torch_collective *collective = collective_find(call);
-    const struct hoop_recorded_comm *comm = record_find_comm(rank, call->comm);
     const uint64_t n_all = call->count * comm->size;
     char text[64];
 
@@ -206,32 +205,73 @@ entry_write(FILE *out,
     fputs("]u", out);
 }
 
-/* Returns the number of the first call of a communicator that this rank has not
- * lost; 0: it has lost none, or knows of none. */
-static uint64_t
-first_kept_number(const struct rank_record *rank, uint64_t comm)
+/* Returns where a communicator's calls start, or NULL: it is not in starts. */
+static struct record_start *
+start_find(const struct record_starts *starts, uint64_t comm)
 {
-    const bool has_wrapped = rank->n_calls > 0 && rank->calls[0].place > 0;
-
-    for (size_t i = 0; has_wrapped && i < rank->n_calls; i++) {
-        if (rank->calls[i].comm == comm && !rank->calls[i].is_message)
-            return rank->calls[i].number;
+    for (size_t i = 0; i < starts->n_starts; i++) {
+        if (starts->starts[i].comm == comm)
+            return &starts->starts[i];
     }
-    return 0;
+    return NULL;
 }
 
-static uint64_t
-first_common_number(const struct record_set *set, uint64_t comm)
+/* Returns NULL if there is no memory. */
+static struct record_start *
+start_add(struct record_starts *starts, uint64_t comm)
 {
-    uint64_t first = 0;
+    struct record_start *more =
+        realloc(starts->starts, (starts->n_starts + 1) * sizeof(*more));
 
-    for (size_t i = 0; i < set->n_ranks; i++) {
-        const uint64_t kept = first_kept_number(&set->ranks[i], comm);
+    if (!more)
+        return NULL;
+    starts->starts = more;
+    more[starts->n_starts] = (struct record_start){.comm = comm};
+    return &more[starts->n_starts++];
+}
 
-        if (kept > first)
-            first = kept;
+/* Note the first call of each communicator that a rank, the n-th from 1, has not
+ * lost. Returns false if there is no memory. */
+static bool
+starts_note(struct record_starts *starts,
+            const struct rank_record *rank,
+            size_t n)
+{
+    struct record_start *start = NULL;
+
+    for (size_t i = 0; i < rank->n_calls; i++) {
+        const struct hoop_recorded_call *call = &rank->calls[i];
+
+        if (call->is_message)
+            continue;
+        if (!start || start->comm != call->comm)
+            start = start_find(starts, call->comm);
+        if (!start)
+            start = start_add(starts, call->comm);
+        if (!start)
+            return false;
+        if (start->n_ranks != n && call->number > start->number)
+            start->number = call->number;
+        start->n_ranks = n;
     }
-    return first;
+    return true;
+}
+
+enum hoop_status
+record_starts_find(const struct record_set *set,
+                   struct record_starts *out_starts)
+{
+    *out_starts = (struct record_starts){0};
+    for (size_t i = 0; i < set->n_ranks; i++) {
+        const struct rank_record *rank = &set->ranks[i];
+        const bool has_wrapped = rank->n_calls > 0 && rank->calls[0].place > 0;
+
+        if (!has_wrapped || starts_note(out_starts, rank, i + 1))
+            continue;
+        free(out_starts->starts);
+        return HOOP_E_EXHAUSTED;
+    }
+    return HOOP_OK;
 }
 
 static void
@@ -264,13 +304,13 @@ groups_write(const struct rank_record *rank, FILE *out)
 }
 
 void
-record_write_torch(const struct record_set *set,
+record_write_torch(const struct record_starts *starts,
                    const struct rank_record *rank,
                    FILE *out)
 {
+    const struct hoop_recorded_comm *comm = NULL;
+    const struct record_start *start = NULL;
     uint64_t record_id = 0;
-    uint64_t comm_id = 0;
-    uint64_t first = 0;
 
     fputs("\x80\x02}(", out);
     member_text(out, "version", "2.10");
@@ -279,16 +319,15 @@ record_write_torch(const struct record_set *set,
     fputs("](", out);
     for (size_t i = 0; i < rank->n_calls; i++) {
         const struct hoop_recorded_call *call = &rank->calls[i];
-        const struct hoop_recorded_comm *comm =
-            record_find_comm(rank, call->comm);
 
+        if (!comm || comm->id != call->comm) {
+            comm = record_find_comm(rank, call->comm);
+            start = start_find(starts, call->comm);
+        }
         if (!collective_find(call) || !comm || !comm->ranks)
             continue;
-        if (comm_id != call->comm || record_id == 0)
-            first = first_common_number(set, call->comm);
-        comm_id = call->comm;
-        if (call->number >= first)
-            entry_write(out, rank, call, record_id++);
+        if (!start || call->number >= start->number)
+            entry_write(out, comm, call, record_id++);
     }
     fputs("eu.", out);
 }
