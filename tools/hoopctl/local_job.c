@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ enum {
 
 enum variable_place {
     VARIABLE_ENDINGS, /* hooprun sets it for its workers */
+    VARIABLE_RECORDER_DIR,
     VARIABLE_COORDINATOR,
     VARIABLE_JOB,
     VARIABLE_TOKEN,
@@ -40,13 +42,14 @@ enum variable_place {
 };
 
 static const char *const names[VARIABLES] = {
-    "HOOP_ENDINGS",  "HOOP_COORDINATOR", "HOOP_JOB",
-    "HOOP_TOKEN",    "HOOP_TOKEN_FILE",  "HOOP_TLS",
-    "HOOP_TLS_CERT", "HOOP_TLS_KEY",     "HOOP_TLS_CA",
+    "HOOP_ENDINGS", "HOOP_RECORDER_DIR", "HOOP_COORDINATOR", "HOOP_JOB",
+    "HOOP_TOKEN",   "HOOP_TOKEN_FILE",   "HOOP_TLS",         "HOOP_TLS_CERT",
+    "HOOP_TLS_KEY", "HOOP_TLS_CA",
 };
 
 /* A worker's environment. */
 struct local_job {
+    long pid;
     char *bytes;
     const char *values[VARIABLES]; /* in bytes; NULL: not set */
 };
@@ -94,6 +97,7 @@ environment_read(int proc, const char *pid, struct local_job *out_job)
         return false;
     out_job->bytes[n] = '\0';
     values_find(out_job, out_job->bytes + n);
+    out_job->pid = strtol(pid, NULL, 10);
     if (out_job->values[VARIABLE_ENDINGS] &&
         out_job->values[VARIABLE_COORDINATOR] && out_job->values[VARIABLE_JOB])
         return true;
@@ -197,4 +201,33 @@ local_job_adopt(const struct hoop_control_options *options)
     for (size_t i = 0; i < jobs.n_jobs && i < JOBS_MAX; i++)
         free(jobs.jobs[i].bytes);
     return status;
+}
+
+/* Write where a worker of the job keeps its records. */
+static void
+records_path(const struct local_job *job, char out_path[PATH_MAX])
+{
+    const char *folder = job->values[VARIABLE_RECORDER_DIR];
+
+    if (folder && folder[0] == '/')
+        snprintf(out_path, PATH_MAX, "%s", folder);
+    else if (folder)
+        snprintf(out_path, PATH_MAX, "/proc/%ld/cwd/%s", job->pid, folder);
+}
+
+enum hoop_status
+local_job_find_records(const struct hoop_control_options *options,
+                       char out_path[PATH_MAX])
+{
+    struct local_jobs jobs = {0};
+
+    out_path[0] = '\0';
+    jobs_find(options, &jobs);
+    if (jobs.n_jobs > 1)
+        jobs_print(&jobs);
+    else if (jobs.n_jobs == 1)
+        records_path(&jobs.jobs[0], out_path);
+    for (size_t i = 0; i < jobs.n_jobs && i < JOBS_MAX; i++)
+        free(jobs.jobs[i].bytes);
+    return jobs.n_jobs > 1 ? HOOP_E_INVALID : HOOP_OK;
 }

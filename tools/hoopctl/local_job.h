@@ -4,6 +4,7 @@
 #define HOOPCTL_LOCAL_JOB_H
 
 #include <hoop/control.h>
+#include <limits.h>
 
 /*
  * If the user says neither by options nor by the environment how to reach a
@@ -15,5 +16,16 @@
  */
 enum hoop_status
 local_job_adopt(const struct hoop_control_options *options);
+
+/*
+ * Write the folder (HOOP_RECORDER_DIR) in which the workers of the only job keep
+ * their records that hooprun runs here, or of the one that options.job names;
+ * "": there is none.
+ *
+ * Handle: HOOP_E_INVALID (there are several jobs, which are printed).
+ */
+enum hoop_status
+local_job_find_records(const struct hoop_control_options *options,
+                       char out_path[PATH_MAX]);
 
 #endif

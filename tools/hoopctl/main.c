@@ -52,8 +52,9 @@ static const struct command commands[] = {
     {"store", "delete", 1, 1, "store delete KEY", store_delete_run,
      COMMAND_ASKS},
     {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},
-    {"record", NULL, 1, INT_MAX,
-     "record FILE|DIR... [--format text|json|chrome|torch] [--output PATH]",
+    {"record", NULL, 0, INT_MAX,
+     "record [JOB|FILE|DIR...] [--format text|json|chrome|torch] "
+     "[--output PATH]",
      record_run, COMMAND_SPEAKS},
     {"doctor", NULL, 0, 0, "doctor [--peer HOST:PORT | --listen[=PORT]]",
      doctor_run, COMMAND_SPEAKS},

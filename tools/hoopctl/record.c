@@ -5,6 +5,9 @@
  * those of earlier jobs (*.previous.hoopr) are read only if they are named. A
  * folder may hold records of several jobs, of which --job chooses one, and of
  * several runs of a job, of which the last one is taken.
+ *
+ * Without a file or folder, the records are those of the jobs that hooprun runs
+ * here or, if none does, of the one that has failed last.
  */
 
 #include "hoopctl/record.h"
@@ -21,7 +24,9 @@
 #include <unistd.h>
 
 #include "hoopctl/command.h"
+#include "hoopctl/local_job.h"
 #include "hoopctl/shown.h"
+#include "record_place.h"
 
 static const char suffix[] = ".hoopr";
 static const char previous_suffix[] = ".previous.hoopr";
@@ -108,6 +113,15 @@ file_add(struct record_set *set, const char *path)
     return HOOP_OK;
 }
 
+/* Returns whether a file of a folder is a record that is read if nobody names
+ * it. */
+static bool
+is_record_name(const char *name)
+{
+    return name[0] != '.' && has_suffix(name, suffix) &&
+           !has_suffix(name, previous_suffix);
+}
+
 /* A file that cannot be read is told of and left out, unless all are so: the
  * records of a crash are wanted, too, if one of them is damaged. */
 static enum hoop_status
@@ -126,8 +140,7 @@ folder_add(struct record_set *set, const char *path)
     while ((entry = readdir(folder))) {
         char file[PATH_MAX];
 
-        if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix) ||
-            has_suffix(entry->d_name, previous_suffix))
+        if (!is_record_name(entry->d_name))
             continue;
         snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
         const enum hoop_status status = file_add(set, file);
@@ -152,6 +165,111 @@ place_add(struct record_set *set, const char *path)
         return HOOP_E_NOT_FOUND;
     }
     return S_ISDIR(place.st_mode) ? folder_add(set, path) : file_add(set, path);
+}
+
+/*
+ * The records of hooprun.
+ */
+
+/* Returns whether the records of a folder are of this job, which the first one
+ * tells that can be read. */
+static bool
+folder_is_of(const char *path, const char *job)
+{
+    DIR *folder = opendir(path);
+    hoop_recording_t *recording = NULL;
+    const struct dirent *entry;
+
+    while (folder && !recording && (entry = readdir(folder))) {
+        char file[PATH_MAX];
+
+        snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
+        if (is_record_name(entry->d_name) &&
+            hoop_recording_read(file, &recording) != HOOP_OK)
+            recording = NULL;
+    }
+    const bool is_of =
+        recording && strcmp(hoop_recording_origin(recording)->job, job) == 0;
+
+    hoop_recording_destroy(recording);
+    if (folder)
+        closedir(folder);
+    return is_of;
+}
+
+/* Add the records of all runs whose hooprun runs. job may be NULL: any. */
+static enum hoop_status
+live_runs_add(struct record_set *set, const char *job)
+{
+    enum hoop_status status = HOOP_OK;
+
+    for (unsigned place = 0; place < RECORD_PLACES; place++) {
+        struct record_folder *folders = NULL;
+        const size_t n = record_folders_list(place, &folders);
+
+        for (size_t i = 0; status == HOOP_OK && i < n; i++) {
+            if (folders[i].is_live &&
+                (!job || folder_is_of(folders[i].path, job)))
+                status = folder_add(set, folders[i].path);
+        }
+        free(folders);
+    }
+    return status;
+}
+
+/* Add the records of the run that has ended last. job may be NULL: any. */
+static enum hoop_status
+ended_run_add(struct record_set *set, const char *job)
+{
+    struct record_folder last = {.path = ""};
+    char changed[RECORD_TIME_TEXT];
+
+    for (unsigned place = 0; place < RECORD_PLACES; place++) {
+        struct record_folder *folders = NULL;
+        const size_t n = record_folders_list(place, &folders);
+        size_t i = 0;
+
+        while (i < n && (folders[i].is_live ||
+                         (job && !folder_is_of(folders[i].path, job))))
+            i++;
+        if (i < n && folders[i].changed.tv_sec > last.changed.tv_sec)
+            last = folders[i];
+        free(folders);
+    }
+    if (!last.path[0])
+        return HOOP_OK;
+    fprintf(
+        stderr,
+        "hoopctl: the run that was started at %s has ended; its records "
+        "are in %s\n",
+        record_time_text((uint64_t)last.changed.tv_sec * 1000000000, changed),
+        last.path);
+    return folder_add(set, last.path);
+}
+
+/* job may be NULL: there must be one. */
+static enum hoop_status
+hooprun_add(struct record_set *set, const char *job)
+{
+    char path[PATH_MAX] = "";
+    struct shown shown;
+    enum hoop_status status = live_runs_add(set, job);
+
+    if (status == HOOP_OK && set->n_ranks == 0)
+        status = local_job_find_records(
+            &(struct hoop_control_options){.job = job}, path);
+    if (status == HOOP_OK && path[0])
+        status = folder_add(set, path);
+    if (status == HOOP_OK && set->n_ranks == 0)
+        status = ended_run_add(set, job);
+    if (status != HOOP_OK || set->n_ranks > 0)
+        return status;
+    fprintf(stderr,
+            "hoopctl: there are no records of %s%s%s here: start it by hooprun "
+            "--record, or name the folder of HOOP_RECORDER_DIR\n",
+            job ? "a file, folder or job '" : "a job",
+            job ? show(job, &shown) : "", job ? "'" : "");
+    return HOOP_E_NOT_FOUND;
 }
 
 /* By job, run and rank. */
@@ -414,16 +532,34 @@ set_write(const struct record_set *set, const struct command_call *call)
     return status == HOOP_OK ? closed : status;
 }
 
+/* Returns the job of hooprun that is meant, or NULL: any, or files and folders
+ * are named. A word that names one is no job. */
+static const char *
+job_named(const struct command_call *call)
+{
+    const char *word = call->n_arguments > 0 ? call->arguments[0] : NULL;
+
+    if (!word)
+        return call->options->job;
+    return call->n_arguments > 1 || strchr(word, '/') || access(word, F_OK) == 0
+               ? NULL
+               : word;
+}
+
 enum hoop_status
 record_run(const struct command_call *call)
 {
     struct record_set set = {.n_ranks = 0};
     enum hoop_status status = HOOP_OK;
 
-    for (int i = 0; status == HOOP_OK && i < call->n_arguments; i++)
+    const char *job = job_named(call);
+
+    if (job || call->n_arguments == 0)
+        status = hooprun_add(&set, job);
+    for (int i = 0; status == HOOP_OK && !job && i < call->n_arguments; i++)
         status = place_add(&set, call->arguments[i]);
     if (status == HOOP_OK)
-        status = set_choose(&set, call->options->job);
+        status = set_choose(&set, job ? job : call->options->job);
     if (status == HOOP_OK)
         status = set_align(&set);
     if (status == HOOP_OK)

@@ -26,6 +26,7 @@
 #include "hooprun/outcome.h"
 #include "hooprun/process_group.h"
 #include "hooprun/reach.h"
+#include "hooprun/records.h"
 
 enum {
     REACH_MS = 3000,
@@ -59,6 +60,7 @@ struct host_agent {
     struct pollfd *polls;
     struct exit_report exit_report;
     struct ends ends;
+    struct records records;
     int signal_fd;
     int input_fd; /* to rank 0 */
     bool has_input_end;
@@ -230,6 +232,9 @@ setup_fill(struct host_agent *agent)
     setup->coordinator =
         run->has_coordinator ? run->coordinator : agent->reached.coordinator;
     setup->endings = agent->exit_report.path;
+    if (run->is_recorded)
+        records_open(&agent->records, run->place.n_ranks);
+    setup->records = agent->records.path;
     setup->n_restarts = run->n_restarts;
     setup->has_terminal = run->has_terminal;
     setup->master_address = agent->master_address;
@@ -630,6 +635,7 @@ agent_open(struct host_agent *agent)
     agent->polls = calloc(POLL_OTHERS, sizeof(*agent->polls));
     exit_report_open(&agent->exit_report);
     ends_open(&agent->ends);
+    agent->records.fd = -1;
     agent->setup->ends = &agent->ends;
     agent->link.in_fd = STDIN_FILENO;
     agent->link.out_fd = STDOUT_FILENO;
@@ -658,5 +664,6 @@ host_agent_run(void *owner, const struct agent_front *front)
     farewell_send(agent);
     if (agent->code != EXIT_SUCCESS)
         agent_kill_descendants(0);
+    (void)records_close(&agent->records, agent->code);
     return agent->code;
 }

@@ -113,6 +113,7 @@ host_text_encode(const struct worker_setup *setup,
     number_add(file, "n_workers", options->n_workers);
     number_add(file, "n_restarts", setup->n_restarts);
     number_add(file, "has_terminal", setup->has_terminal);
+    number_add(file, "is_recorded", options->is_recorded);
     number_add(file, "has_coordinator", options->coordinator != NULL);
     text_add(file, "job", options->job);
     text_add(file, "coordinator", setup->coordinator);
@@ -139,6 +140,7 @@ static bool
 number_take(char *field, struct host_run *run)
 {
     uint32_t has_terminal = 0;
+    uint32_t is_recorded = 0;
     uint32_t has_coordinator = 0;
     const struct {
         const char *name;
@@ -151,6 +153,7 @@ number_take(char *field, struct host_run *run)
         {"n_workers", &run->n_workers},
         {"n_restarts", &run->n_restarts},
         {"has_terminal", &has_terminal},
+        {"is_recorded", &is_recorded},
         {"has_coordinator", &has_coordinator},
     };
 
@@ -161,6 +164,7 @@ number_take(char *field, struct host_run *run)
             continue;
         *numbers[i].value = (uint32_t)strtoul(value, NULL, 10);
         run->has_terminal = run->has_terminal || has_terminal;
+        run->is_recorded = run->is_recorded || is_recorded;
         run->has_coordinator = run->has_coordinator || has_coordinator;
         return true;
     }

@@ -36,6 +36,7 @@ struct host_run {
     uint32_t n_workers; /* of all hosts */
     uint32_t n_restarts;
     bool has_terminal;
+    bool is_recorded;     /* each host keeps the records of its workers */
     bool has_coordinator; /* given by the user; it may still be starting */
     const char *job;
     const char *folder;      /* working folder */

@@ -16,11 +16,13 @@
 #include "hooprun/output.h"
 #include "hooprun/process_group.h"
 #include "hooprun/reach.h"
+#include "hooprun/records.h"
 #include "hooprun/supervisor.h"
 #include "standard_output.h"
 #include "variable.h"
 
 enum {
+    JOB_TEXT_MAX = 512,
     DESCRIPTORS_OTHER = 64, /* for hooprun itself, more than it needs */
 };
 
@@ -143,32 +145,70 @@ token_find(struct worker_setup *setup)
 
 /* Each run has its own coordinator, unless one was given. */
 static int
-run_in_agent(void *owner, const struct agent_front *front)
+runs_make(struct worker_setup *setup, struct outcome *out_last)
 {
-    struct worker_setup *setup = owner;
     const struct options *options = setup->options;
 
-    setup->front = front;
-    if (options->coordinator && options->hosts.n_hosts > 0 &&
-        !token_find(setup))
-        return EXIT_FAILURE;
     for (;;) {
-        struct outcome outcome = {0};
-
         char port[16];
 
+        *out_last = (struct outcome){0};
         snprintf(port, sizeof(port), "%u", reach_free_port("127.0.0.1"));
         setup->master_port = port;
         const int code = options->coordinator
-                             ? process_group_run(setup, NULL, &outcome)
-                             : run_with_supervisor(setup, &outcome);
+                             ? process_group_run(setup, NULL, out_last)
+                             : run_with_supervisor(setup, out_last);
 
-        if (!restart_is_due(setup, &outcome))
+        if (!restart_is_due(setup, out_last))
             return code;
         setup->n_restarts++;
         warnx("starting all %u workers again: restart %u of %u",
               options->n_workers, setup->n_restarts, options->n_restarts);
     }
+}
+
+/* Print how to see what the ranks called before the end. */
+static void
+records_tell(const struct options *options, const struct records *records)
+{
+    const char *folder = variable("HOOP_RECORDER_DIR");
+    char job[JOB_TEXT_MAX];
+
+    hoop_escape(options->job, job, sizeof(job));
+    if (folder)
+        warnx("what each rank called last: hoopctl record %s", folder);
+    else if (records->path[0])
+        warnx("what each rank called last: hoopctl record %s (kept in %s)", job,
+              records->path);
+    else
+        warnx("what each rank called last: hoopctl record %s, on each host",
+              job);
+}
+
+static int
+run_in_agent(void *owner, const struct agent_front *front)
+{
+    struct worker_setup *setup = owner;
+    const struct options *options = setup->options;
+    const bool has_hosts = options->hosts.n_hosts > 0;
+    struct records records = {.fd = -1};
+    struct outcome last;
+
+    setup->front = front;
+    if (options->coordinator && has_hosts && !token_find(setup))
+        return EXIT_FAILURE;
+    if (options->is_recorded && !has_hosts)
+        records_open(&records, options->n_workers);
+    setup->records = records.path;
+    const int code = runs_make(setup, &last);
+    const bool is_kept = records_close(&records, code);
+    const bool has_failed =
+        last.has_failed || last.has_timed_out || last.passed_signal != 0;
+
+    if (is_kept || (has_failed && (variable("HOOP_RECORDER_DIR") ||
+                                   (options->is_recorded && has_hosts))))
+        records_tell(options, &records);
+    return code;
 }
 
 int
@@ -198,6 +238,7 @@ main(int argc, char **argv)
         .coordinator = options.coordinator,
         .has_terminal = isatty(STDERR_FILENO) == 1,
         .master_address = "127.0.0.1",
+        .records = "",
         .input_fd = -1,
         .old_mask = &old_mask,
         /* If hooprun may write no more, write() reports it. */

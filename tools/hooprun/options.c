@@ -25,6 +25,7 @@ enum {
     KEY_GRACE,
     KEY_NODES,
     KEY_TLS,
+    KEY_RECORD,
     KEY_SETTINGS,
     KEY_HOSTS,
     KEY_HOSTFILE,
@@ -93,6 +94,10 @@ static const struct argp_option table[] = {
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
      "pass output through as it is, without the rank in front", 0},
     {"no-status", KEY_NO_STATUS, NULL, 0, "show no status line on a terminal",
+     0},
+    {"record", KEY_RECORD, NULL, 0,
+     "let the workers record their last calls for hoopctl record JOB, while "
+     "they run and after a failure",
      0},
     {"settings", KEY_SETTINGS, NULL, 0,
      "list the variables that workers read, and exit", 0},
@@ -422,6 +427,9 @@ option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_NO_PREFIX:
         options->style = OUTPUT_VERBATIM;
+        return 0;
+    case KEY_RECORD:
+        options->is_recorded = true;
         return 0;
     case KEY_SETTINGS:
         settings_print();

@@ -47,6 +47,7 @@ struct options {
     uint32_t grace_s;       /* time between SIGTERM and SIGKILL */
     bool is_encrypted;      /* sets HOOP_TLS=on */
     bool is_status_off;     /* no status line, even on a terminal */
+    bool is_recorded;       /* workers record their calls */
     enum output_style style;
     enum on_exit on_exit;
     uint32_t n_restarts; /* largest number of restarts; for ON_EXIT_RESTART */

@@ -148,6 +148,8 @@ environment_set(const struct worker_setup *setup, uint32_t rank)
         setenv("HOOP_TOKEN", setup->token, 1);
     if (setup->endings[0])
         setenv("HOOP_ENDINGS", setup->endings, 1);
+    if (setup->records[0])
+        setenv("HOOP_RECORDER_DIR", setup->records, 1);
     number_set("HOOP_RANK", rank);
     number_set("HOOP_LOCAL_RANK", rank - node.first_rank);
     if (setup->options->n_nodes > 0)

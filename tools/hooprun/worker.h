@@ -30,6 +30,8 @@ struct worker_setup {
     const struct agent_front *front;
     const char *coordinator; /* with hosts: its addresses, to be tried */
     const char *endings;     /* path of the exit_report; "": none */
+    const char *records;     /* folder for their records; "": none, or that of
+                                the environment */
     const struct ends *ends; /* records the order in which they end */
     const char *token;       /* NULL: keep that of the environment */
     uint32_t n_restarts;     /* restarts so far, of all workers */

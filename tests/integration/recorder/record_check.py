@@ -7,7 +7,8 @@ The last argument says that PyTorch's analyzer must be there.
 Runs jobs that end well, in a mismatch, without a rank, and by the death of one,
 and one that hangs. Their records must fit the schema of the page, say what
 happened, and agree in all formats; PyTorch's analyzer, if there is one, must
-find the same rank.
+find the same rank. hooprun --record keeps the records itself: of a job that
+hangs, with a rank that is stopped and one that was killed, and after a failure.
 """
 
 import importlib.util
@@ -15,6 +16,8 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -342,6 +345,118 @@ def check_runs(root):
     assert done.returncode == 64 and 'rank 1 is given twice' in done.stderr, done
 
 
+def unset(name):
+    return {key: value for key, value in os.environ.items() if key != name}
+
+
+def hooprun_record(name, ending, n_ranks=RANKS):
+    return subprocess.Popen(
+        [HOOPRUN, '-n', str(n_ranks), '--record', '--job', name, PROGRAM, ending],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=dict(unset('HOOP_RECORDER_DIR'), HOOP_FAILURE_TIMEOUT='60'))
+
+
+def kept_folder(name, error):
+    """The folder in the last line of a hooprun that has failed."""
+    said = re.search(rf'^hooprun: what each rank called last: hoopctl record {name} '
+                     r'\(kept in (/\S+)\)$', error.splitlines()[-1])
+    assert said, error
+    return said[1]
+
+
+def lines_of_ranks(text):
+    return {int(line.split()[0]): line for line in text.splitlines()
+            if re.match(r' +\d+ \S+:\d+ ', line)}
+
+
+def pid_of(line):
+    return int(re.match(r' +\d+ \S+:(\d+) ', line)[1])
+
+
+def await_lines(name, is_reached):
+    """The lines of the ranks of a job, once they are as a function wants."""
+    deadline = time.monotonic() + 60
+    while True:
+        done = hoopctl_record(name)
+        lines = lines_of_ranks(done.stdout)
+        if done.returncode == 0 and len(lines) == RANKS and is_reached(lines):
+            return lines
+        assert time.monotonic() < deadline, done
+        time.sleep(0.05)
+
+
+def check_stopped_and_killed(name, running):
+    """Reads the records while a rank is stopped, then after its death."""
+    waiting = set(range(RANKS)) - {MISSING}
+    lines = await_lines(name, lambda lines: all(
+        'in allreduce #' in lines[rank] for rank in waiting))
+    assert 'in no call' in lines[MISSING], lines
+    stopped = pid_of(lines[MISSING])
+    os.kill(stopped, signal.SIGSTOP)
+    lines = await_lines(name, lambda lines: 'in no call' in lines[MISSING])
+    assert pid_of(lines[MISSING]) == stopped, lines
+    os.kill(stopped, signal.SIGKILL)
+    error = running.communicate(timeout=100)[1]
+    assert running.returncode != 0, error
+    folder = kept_folder(name, error)
+    lines = await_lines(name, lambda lines: 'failed' in lines[0])
+    assert 'in no call' in lines[MISSING], lines
+    done = hoopctl_record(name)
+    assert folder in done.stderr and 'has ended' in done.stderr, done
+    assert os.stat(folder).st_mode & 0o777 == 0o700, os.stat(folder)
+    shutil.rmtree(folder)
+    assert hoopctl_record(name).returncode == 1
+
+
+def check_live(name):
+    """Two jobs of hooprun at a time: a job that hangs, and one that ends."""
+    with hooprun_record(name, 'hangs') as running:
+        try:
+            while 'pauses' not in (line := running.stdout.readline()):
+                assert line, 'the job has ended'
+            other = hooprun_record(name + '-other', 'good')
+            error = other.communicate(timeout=100)[1]
+            assert other.returncode == 0 and 'hoopctl record' not in error, error
+            done = hoopctl_record('--job', name + '-other')
+            assert done.returncode == 1 and 'no records of' in done.stderr, done
+            check_stopped_and_killed(name, running)
+        finally:
+            running.terminate()
+
+
+def check_kept(name):
+    """Of the jobs that have failed, the records of the last ones are kept."""
+    folders = []
+    for _ in range(6):
+        running = hooprun_record(name, 'mismatch', 2)
+        error = running.communicate(timeout=100)[1]
+        assert running.returncode != 0, error
+        folders.append(kept_folder(name, error))
+    assert os.path.isdir(folders[-1]), folders
+    assert not any(os.path.isdir(folder) for folder in folders[:2]), folders
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_own_folder(root):
+    """A folder of the user's is used, found while a job runs, and named."""
+    environment = dict(os.environ, HOOP_RECORDER_DIR='mine')
+    name = f'mine-{os.getpid()}'
+    with subprocess.Popen(
+            [HOOPRUN, '-n', str(RANKS), '--record', '--job', name, PROGRAM,
+             'hangs'], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment, cwd=root) as running:
+        try:
+            while 'pauses' not in (line := running.stdout.readline()):
+                assert line, 'the job has ended'
+            await_lines(name, lambda lines: 'in no call' in lines[MISSING])
+        finally:
+            running.terminate()
+            error = running.communicate(timeout=100)[1]
+    assert error.endswith('what each rank called last: hoopctl record mine\n'), error
+    assert len(lines_of_ranks(record(os.path.join(root, 'mine')))) == RANKS
+
+
 def main():
     page = pathlib.Path(PAGE).read_text()
     schema = json.loads(re.search(r'```json\n(.*?)```', page, re.S)[1])
@@ -376,6 +491,9 @@ def main():
         check_training(os.path.join(root, 'training'))
         hanging_job(os.path.join(root, 'hangs'))
         check_runs(root)
+        check_own_folder(root)
+    check_live(f'live-{os.getpid()}')
+    check_kept(f'kept-{os.getpid()}')
     print(f"4 jobs, {n_analyzed} of them analysed by PyTorch, too")
 
 

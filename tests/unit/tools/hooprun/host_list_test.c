@@ -134,6 +134,7 @@ run_arrives_as_it_was_described(void **state)
         .command = command,
         .n_exported = 2,
         .exported = exported,
+        .is_recorded = true,
     };
     const struct worker_setup setup = {
         .options = &options,
@@ -156,6 +157,7 @@ run_arrives_as_it_was_described(void **state)
     assert_int_equal(run.n_workers, 7);
     assert_int_equal(run.n_restarts, 2);
     assert_false(run.has_coordinator);
+    assert_true(run.is_recorded);
     assert_string_equal(run.job, "a job=1");
     assert_string_equal(run.folder, "/a folder");
     assert_string_equal(run.coordinator, "10.0.0.1:1,10.0.0.2:1");
