@@ -43,6 +43,7 @@ static const struct setting_value {
     {SETTING_LOG, "warning"},
     {SETTING_LOG_FORMAT, "json"},
     {SETTING_RECORDER_DIR, "/records"},
+    {SETTING_RECORDER_SIGNAL, "USR1"},
     {SETTING_DEBUG_SPIN, "always"},
     {SETTING_DEBUG_LINK, "latency=20us"},
     {SETTING_DEBUG_FAULT, "rank=1,do=kill"},

@@ -51,6 +51,7 @@ enum setting_id {
     SETTING_LOG,
     SETTING_LOG_FORMAT, /* also of hoopd */
     SETTING_RECORDER_DIR,
+    SETTING_RECORDER_SIGNAL,
     SETTING_DEBUG_SPIN,
     SETTING_DEBUG_LINK,
     SETTING_DEBUG_FAULT, /* hoopd reads the variable itself */
@@ -158,6 +159,7 @@ struct config_log {
 /* Of recorder/recorder.h. */
 struct config_recorder {
     char folder[LIMIT_SETTING]; /* "": no call is recorded */
+    char signal[16];            /* "": no signal makes a copy */
 };
 
 /* Paths; "": not set. */

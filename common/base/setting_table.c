@@ -397,6 +397,18 @@ static const struct setting rows[SETTING_COUNT] = {
          .max = LIMIT_SETTING - 1,
          .users = WORKER,
          .field = offsetof(struct config, recorder.folder)},
+    [SETTING_RECORDER_SIGNAL] =
+        {.name = "recorder_signal",
+         .environment = "HOOP_RECORDER_SIGNAL",
+         .option = "recorder-signal",
+         .placeholder = "NAME",
+         .help = "with HOOP_RECORDER_DIR: on this signal (USR1, USR2, HUP, "
+                 "QUIT or WINCH) a rank writes a copy of its record into that "
+                 "folder, as the file JOB.RANK.copy.hoopr",
+         .type = SETTING_TYPE_TEXT,
+         .max = 15,
+         .users = WORKER,
+         .field = offsetof(struct config, recorder.signal)},
     [SETTING_DEBUG_SPIN] =
         {.name = "debug_spin",
          .environment = "HOOP_DEBUG_SPIN",

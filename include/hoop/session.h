@@ -55,7 +55,7 @@ HOOP_BEGIN
  * so does a member of its coordinator, and says when it is back),
  * "log" and "log_format" (of the process: the first session's count),
  * "recorder_dir" (a folder where the process records its last calls:
- * hoop/recorder.h).
+ * hoop/recorder.h), "recorder_signal" (a signal that makes a copy there).
  *
  * Thread: while nobody calls setenv(), nor changes what is borrowed.
  */

@@ -2,7 +2,8 @@
  * hoopctl/record.c - hoopctl record: writes what ranks called last
  *
  * The records are files, or folders of them (HOOP_RECORDER_DIR). Of a folder,
- * those of earlier jobs (*.previous.hoopr) are read only if they are named. A
+ * those of earlier jobs (*.previous.hoopr) and copies (*.copy.hoopr) are read
+ * only if they are named. A
  * folder may hold records of several jobs, of which --job chooses one, and of
  * several runs of a job, of which the last one is taken.
  *
@@ -30,6 +31,7 @@
 
 static const char suffix[] = ".hoopr";
 static const char previous_suffix[] = ".previous.hoopr";
+static const char copy_suffix[] = ".copy.hoopr";
 
 static bool
 has_suffix(const char *name, const char *end)
@@ -119,7 +121,7 @@ static bool
 is_record_name(const char *name)
 {
     return name[0] != '.' && has_suffix(name, suffix) &&
-           !has_suffix(name, previous_suffix);
+           !has_suffix(name, previous_suffix) && !has_suffix(name, copy_suffix);
 }
 
 /* A file that cannot be read is told of and left out, unless all are so: the

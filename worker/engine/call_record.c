@@ -55,6 +55,7 @@ call_record_start(struct engine *engine)
     const enum hoop_status status = recorder_create(
         &(struct recorder_options){
             .folder = engine->config->recorder.folder,
+            .signal = engine->config->recorder.signal,
             .job = roster->job,
             .host = self->host,
             .epoch = roster->epoch,

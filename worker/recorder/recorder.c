@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "recorder/recorder_file.h"
+#include "recorder/recorder_signal.h"
 
 /* The clocks are compared after about half a millisecond, then ever more
  * rarely, up to about once in a second; by a call that is made then. */
@@ -587,7 +588,10 @@ recorder_create(const struct recorder_options *options,
     pthread_mutex_init(&recorder->comms_lock, NULL);
     header_init(recorder, options);
     clocks_compare(recorder);
-    const enum hoop_status named = recorder_file_publish(&file, options);
+    enum hoop_status named = recorder_file_publish(&file, options);
+    if (named == HOOP_OK && options->folder[0] && options->signal &&
+        options->signal[0])
+        named = recorder_signal_add(recorder->memory, options);
     if (named != HOOP_OK) {
         recorder_destroy(recorder);
         return error_pass(named);
@@ -605,6 +609,7 @@ recorder_destroy(struct recorder *recorder)
         return;
     clocks_compare(recorder);
     store(&recorder->memory->header.is_closed, 1);
+    recorder_signal_remove(recorder->memory);
     munmap(recorder->memory, sizeof(*recorder->memory));
     pthread_mutex_destroy(&recorder->comms_lock);
     free(recorder);

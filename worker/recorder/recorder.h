@@ -49,6 +49,8 @@ struct recorder {
 /* Borrowed for the call. */
 struct recorder_options {
     const char *folder; /* "": the memory has no name */
+    const char *signal; /* with a folder: of which signal it makes a copy
+                           (recorder/recorder_signal.h); "" or NULL: of none */
     const char *job;
     const char *host;
     uint64_t epoch;
@@ -64,7 +66,8 @@ struct recorder_options {
  * FOLDER/JOB.RANK.hoopr, which only this user can read. A file that is there
  * already, of an earlier job, becomes FOLDER/JOB.RANK.previous.hoopr.
  *
- * Handle: HOOP_E_EXHAUSTED, HOOP_E_UNAVAILABLE (no file can be made there).
+ * Handle: HOOP_E_EXHAUSTED, HOOP_E_UNAVAILABLE (no file can be made there),
+ * HOOP_E_INVALID (the signal).
  */
 enum hoop_status
 recorder_create(const struct recorder_options *options,

@@ -25,10 +25,8 @@
 #include "base/random.h"
 
 enum {
-    FILE_MODE = 0600,
     FOLDER_MODE = 0700,
     JOB_TEXT_MAX = LIMIT_NAME,
-    FILE_NAME_MAX = LIMIT_NAME + 64,
 };
 
 static enum hoop_status
@@ -61,6 +59,18 @@ job_to_file_name(const char *job, char out_text[JOB_TEXT_MAX])
     out_text[i] = '\0';
 }
 
+void
+recorder_file_name(const struct recorder_options *options,
+                   const char *word,
+                   char out_name[RECORDER_FILE_NAME])
+{
+    char job[JOB_TEXT_MAX];
+
+    job_to_file_name(options->job, job);
+    snprintf(out_name, RECORDER_FILE_NAME, "%s.%" PRIu32 "%s.hoopr", job,
+             options->rank, word);
+}
+
 static enum hoop_status
 map_anonymous(struct recorder_file *out_file)
 {
@@ -79,9 +89,9 @@ static int
 file_make(int folder_fd, const char *name, struct recorder_memory **out_memory)
 {
     const size_t n_bytes = sizeof(**out_memory);
-    const int fd =
-        openat(folder_fd, name,
-               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    const int fd = openat(folder_fd, name,
+                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                          RECORDER_FILE_MODE);
 
     if (fd < 0)
         return errno;
@@ -99,8 +109,8 @@ file_make(int folder_fd, const char *name, struct recorder_memory **out_memory)
     return error;
 }
 
-static enum hoop_status
-file_name_draw(char out_name[LIMIT_NAME])
+enum hoop_status
+recorder_file_name_draw(char out_name[LIMIT_NAME])
 {
     uint64_t number;
     const enum hoop_status status = random_fill(&number, sizeof(number));
@@ -119,7 +129,8 @@ recorder_file_create(const struct recorder_options *options,
 
     if (!folder[0])
         return map_anonymous(out_file);
-    const enum hoop_status status = file_name_draw(out_file->unfinished);
+    const enum hoop_status status =
+        recorder_file_name_draw(out_file->unfinished);
     if (status != HOOP_OK)
         return error_pass(status);
     if (mkdir(folder, FOLDER_MODE) < 0 && errno != EEXIST)
@@ -141,16 +152,13 @@ enum hoop_status
 recorder_file_publish(struct recorder_file *file,
                       const struct recorder_options *options)
 {
-    char job[JOB_TEXT_MAX];
-    char name[FILE_NAME_MAX];
-    char previous[FILE_NAME_MAX];
+    char name[RECORDER_FILE_NAME];
+    char previous[RECORDER_FILE_NAME];
 
     if (file->folder_fd < 0)
         return HOOP_OK;
-    job_to_file_name(options->job, job);
-    snprintf(name, sizeof(name), "%s.%" PRIu32 ".hoopr", job, options->rank);
-    snprintf(previous, sizeof(previous), "%s.%" PRIu32 ".previous.hoopr", job,
-             options->rank);
+    recorder_file_name(options, "", name);
+    recorder_file_name(options, ".previous", previous);
     /* There usually is no earlier file. */
     (void)renameat(file->folder_fd, name, file->folder_fd, previous);
     const int error =

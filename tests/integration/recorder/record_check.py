@@ -302,9 +302,23 @@ def check_text(folder):
     assert hoopctl_record(own).returncode == 64
 
 
+def check_copy(folder):
+    """A rank that waits writes a copy on the signal, and goes on to wait."""
+    copy = pathlib.Path(folder, 'default.0.copy.hoopr')
+    os.kill(pid_of(lines_of_ranks(record(folder))[0]), signal.SIGUSR1)
+    deadline = time.monotonic() + 60
+    while not copy.exists():
+        assert time.monotonic() < deadline, os.listdir(folder)
+        time.sleep(0.05)
+    assert 'last in' not in record(str(copy)), copy
+    lines = lines_of_ranks(record(folder))
+    assert len(lines) == RANKS and 'in allreduce #' in lines[0], lines
+
+
 def hanging_job(folder):
     """Reads the records of a job that hangs, then ends it."""
-    environment = dict(os.environ, HOOP_RECORDER_DIR=folder)
+    environment = dict(os.environ, HOOP_RECORDER_DIR=folder,
+                       HOOP_RECORDER_SIGNAL='USR1')
     with subprocess.Popen(
             [HOOPRUN, '-n', str(RANKS), PROGRAM, 'hangs'], text=True,
             stdout=subprocess.PIPE, env=environment) as running:
@@ -312,6 +326,7 @@ def hanging_job(folder):
             while 'pauses' not in (line := running.stdout.readline()):
                 assert line, 'the job has ended'
             check_hanging(folder)
+            check_copy(folder)
             check_text(folder)
         finally:
             running.terminate()

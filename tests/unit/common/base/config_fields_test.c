@@ -74,6 +74,7 @@ config_has_each_text_in_its_field(void **state)
     assert_string_equal(config.token_file, "/nowhere");
     assert_string_equal(config.exit_status, "/endings");
     assert_string_equal(config.recorder.folder, "/records");
+    assert_string_equal(config.recorder.signal, "USR1");
     assert_string_equal(config.advertise, "node");
     assert_string_equal(config.interface, "eth0");
     assert_string_equal(config.tls.cert, "/cert");

@@ -36,6 +36,7 @@ recorder_fixture_open(struct recorder_fixture *fixture)
     assert_ok(recorder_create(
         &(struct recorder_options){
             .folder = fixture->folder,
+            .signal = "USR1",
             .job = "job",
             .host = "host",
             .epoch = 7,

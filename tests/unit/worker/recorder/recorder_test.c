@@ -328,6 +328,36 @@ writer_run(void *owner)
     return NULL;
 }
 
+static hoop_recording_t *
+copy_read(const struct recorder_fixture *fixture)
+{
+    char path[TEMPORARY_FILE];
+    hoop_recording_t *recording = NULL;
+
+    snprintf(path, sizeof(path), "%s/job.3.copy.hoopr", fixture->folder);
+    assert_ok(hoop_recording_read(path, &recording));
+    return recording;
+}
+
+/* This thread makes a copy by a signal. It reads what another thread writes, on
+ * purpose, and what it has read twice is right; TSan would call that a race. */
+#ifndef __SANITIZE_THREAD__
+static void
+assert_copy_is_whole(const struct recorder_fixture *fixture)
+{
+    size_t n_calls;
+
+    assert_int_equal(raise(SIGUSR1), 0);
+    hoop_recording_t *recording = copy_read(fixture);
+    const struct hoop_recorded_call *calls =
+        hoop_recording_calls(recording, &n_calls);
+
+    for (size_t i = 0; i < n_calls; i++)
+        assert_is_call(&calls[i]);
+    hoop_recording_destroy(recording);
+}
+#endif
+
 /* Every record that a reader finds is of one call, also while threads write;
  * in the end each thread's last calls are there, in the order in which it made
  * them. */
@@ -355,6 +385,9 @@ threads_write_while_a_reader_reads_whole_records(void **state)
         for (size_t call = 0; call < n_calls; call++)
             assert_is_call(&calls[call]);
         hoop_recording_destroy(recording);
+#ifndef __SANITIZE_THREAD__
+        assert_copy_is_whole(&fixture);
+#endif
     }
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -373,6 +406,65 @@ threads_write_while_a_reader_reads_whole_records(void **state)
         *number = calls[i].wire_number;
     }
     hoop_recording_destroy(recording);
+    recorder_fixture_close(&fixture);
+}
+
+static void
+signal_copies_the_record_as_it_is(void **state)
+{
+    struct recorder_fixture fixture;
+    size_t n_calls;
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    call_make(fixture.recorder, 2);
+    const struct recorder_call call = call_of_number(3);
+    (void)recorder_called(fixture.recorder, &call);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(raise(SIGUSR1), 0);
+        call_make(fixture.recorder, 4);
+        hoop_recording_t *recording = copy_read(&fixture);
+        const struct hoop_recorded_call *calls =
+            hoop_recording_calls(recording, &n_calls);
+
+        assert_int_equal(n_calls, 2 + i);
+        assert_int_equal(calls[0].wire_number, 2);
+        assert_true(calls[0].state >= HOOP_RECORDED_DONE);
+        assert_int_equal(calls[1].wire_number, 3);
+        assert_int_equal(calls[1].state, HOOP_RECORDED_CALLED);
+        for (size_t j = 0; j < n_calls; j++)
+            assert_is_call(&calls[j]);
+        hoop_recording_destroy(recording);
+    }
+    recorder_fixture_close(&fixture);
+}
+
+static void
+program_handles(int number)
+{
+    (void)number;
+}
+
+static void
+signal_of_the_program_or_none_is_refused(void **state)
+{
+    struct recorder_fixture fixture;
+    struct recorder *other = NULL;
+    struct recorder_options options = {
+        .signal = "SEGV", .job = "other", .host = "", .size = 1};
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    options.folder = fixture.folder;
+    assert_int_equal(recorder_create(&options, &other), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_RECORDER_SIGNAL=SEGV"));
+    signal(SIGUSR2, program_handles);
+    options.signal = "SIGUSR2";
+    assert_int_equal(recorder_create(&options, &other), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "handles"));
+    signal(SIGUSR2, SIG_DFL);
+    assert_ok(recorder_create(&options, &other));
+    recorder_destroy(other);
     recorder_fixture_close(&fixture);
 }
 
@@ -712,6 +804,8 @@ main(void)
         cmocka_unit_test(file_is_private_and_follows_no_link),
         cmocka_unit_test(earlier_file_of_that_name_is_kept_once),
         cmocka_unit_test(name_of_a_job_is_no_path),
+        cmocka_unit_test(signal_copies_the_record_as_it_is),
+        cmocka_unit_test(signal_of_the_program_or_none_is_refused),
         cmocka_unit_test(folder_that_cannot_be_used_is_named),
     };
 
