@@ -19,97 +19,6 @@ enum {
     READS = 40,
 };
 
-/* All members of a call follow from its number, so that a record of two calls
- * can be told from one of a single call. */
-static struct recorder_call
-call_of_number(uint64_t number)
-{
-    return (struct recorder_call){
-        .number = number,
-        .comm = number * 3,
-        .tag = number * 5,
-        .count = number * 7,
-        .n_bytes = number * 11,
-        .peer = (uint32_t)(number % 1000),
-        .algorithm = (uint32_t)(number % 100),
-        .kind = number % 2 ? KIND_ALLREDUCE : KIND_SEND,
-        .dtype = DTYPE_FLOAT,
-        .retries = (uint8_t)(number % 250),
-    };
-}
-
-/* Returns how the call of that number ends, and for whom it waits. */
-static struct recorder_end
-end_of_number(uint64_t number)
-{
-    return (struct recorder_end){
-        .status = number % 16 == 0 ? HOOP_E_TIMEOUT : HOOP_OK,
-        .waited_for = (uint32_t)(number % 977),
-        .path = RECORDER_PATH_INLINE,
-    };
-}
-
-/* Of a partial record, whose writer had no processor for long, only the
- * beginning must be right. */
-static void
-assert_is_call(const struct hoop_recorded_call *call)
-{
-    const uint64_t number = call->wire_number;
-    const struct recorder_end end = end_of_number(number);
-
-    assert_int_equal(call->comm, number * 3);
-    assert_int_equal(call->tag, number * 5);
-    assert_int_equal(call->count, number * 7);
-    assert_int_equal(call->n_bytes, number * 11);
-    assert_int_equal(call->peer, number % 1000);
-    assert_int_equal(call->retries, number % 250);
-    assert_string_equal(call->kind, number % 2 ? "allreduce" : "send");
-    assert_string_equal(call->dtype, "float32");
-    assert_true(call->called_ns > 0);
-    if (call->is_partial)
-        return;
-    if (call->state == HOOP_RECORDED_CALLED) {
-        assert_int_equal(call->begun_ns, 0);
-        assert_int_equal(call->ended_ns, 0);
-    }
-    if (call->state == HOOP_RECORDED_BEGUN) {
-        assert_true(call->begun_ns > 0);
-        assert_int_equal(call->ended_ns, 0);
-        assert_int_equal(call->last_byte_ns, call->first_byte_ns);
-    }
-    if (call->state == HOOP_RECORDED_DONE) {
-        assert_int_equal(end.status, HOOP_OK);
-        assert_int_equal(call->path, RECORDER_PATH_INLINE);
-    }
-    if (call->state == HOOP_RECORDED_FAILED) {
-        assert_int_equal(end.status, HOOP_E_TIMEOUT);
-        assert_int_equal(call->status, HOOP_E_TIMEOUT);
-        assert_int_equal(call->waited_for, end.waited_for);
-    }
-    if (call->state >= HOOP_RECORDED_DONE)
-        assert_true(call->ended_ns >= call->called_ns);
-}
-
-/* What the engine's lock is for real calls. */
-static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void
-call_make(struct recorder *recorder, uint64_t number)
-{
-    const struct recorder_call call = call_of_number(number);
-    const struct recorder_end end = end_of_number(number);
-
-    pthread_mutex_lock(&calls_lock);
-    struct recorder_slot *slot = recorder_called(recorder, &call);
-    pthread_mutex_unlock(&calls_lock);
-
-    if (number % 3 == 0)
-        recorder_begun(recorder, slot);
-    if (number % 6 == 0)
-        recorder_arrived(recorder, slot, 2);
-    recorder_ended(recorder, slot, &end);
-}
-
 static hoop_recording_t *
 fixture_read(const struct recorder_fixture *fixture)
 {
@@ -328,25 +237,6 @@ writer_run(void *owner)
     return NULL;
 }
 
-/* Makes a copy by a signal to this thread, and reads it. The handler reads what
- * other threads write; TSan would call that a race. */
-static hoop_recording_t *
-copy_take(const struct recorder_fixture *fixture)
-{
-    char path[TEMPORARY_FILE];
-    hoop_recording_t *copy = NULL;
-    size_t n_calls;
-
-    assert_int_equal(raise(SIGUSR1), 0);
-    snprintf(path, sizeof(path), "%s/job.3.copy.hoopr", fixture->folder);
-    assert_ok(hoop_recording_read(path, &copy));
-    const struct hoop_recorded_call *calls =
-        hoop_recording_calls(copy, &n_calls);
-    for (size_t i = 0; i < n_calls; i++)
-        assert_is_call(&calls[i]);
-    return copy;
-}
-
 /* Every record that a reader finds is of one call, also while threads write;
  * in the end each thread's last calls are there, in the order in which it made
  * them. */
@@ -374,9 +264,6 @@ threads_write_while_a_reader_reads_whole_records(void **state)
         for (size_t call = 0; call < n_calls; call++)
             assert_is_call(&calls[call]);
         hoop_recording_destroy(recording);
-#ifndef __SANITIZE_THREAD__
-        hoop_recording_destroy(copy_take(&fixture));
-#endif
     }
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -395,60 +282,6 @@ threads_write_while_a_reader_reads_whole_records(void **state)
         *number = calls[i].wire_number;
     }
     hoop_recording_destroy(recording);
-    recorder_fixture_close(&fixture);
-}
-
-static void
-signal_copies_the_record_as_it_is(void **state)
-{
-    struct recorder_fixture fixture;
-    size_t n_calls;
-
-    (void)state;
-    recorder_fixture_open(&fixture);
-    call_make(fixture.recorder, 2);
-    const struct recorder_call call = call_of_number(3);
-    (void)recorder_called(fixture.recorder, &call);
-    for (int i = 0; i < 2; i++) {
-        hoop_recording_t *copy = copy_take(&fixture);
-        const struct hoop_recorded_call *calls =
-            hoop_recording_calls(copy, &n_calls);
-
-        assert_int_equal(n_calls, 2 + i);
-        assert_int_equal(calls[0].wire_number, 2);
-        assert_int_equal(calls[1].state, HOOP_RECORDED_CALLED);
-        hoop_recording_destroy(copy);
-        call_make(fixture.recorder, 4);
-    }
-    recorder_fixture_close(&fixture);
-}
-
-static void
-program_handles(int number)
-{
-    (void)number;
-}
-
-static void
-signal_of_the_program_or_none_is_refused(void **state)
-{
-    struct recorder_fixture fixture;
-    struct recorder *other = NULL;
-    struct recorder_options options = {
-        .signal = "SEGV", .job = "other", .host = "", .size = 1};
-
-    (void)state;
-    recorder_fixture_open(&fixture);
-    options.folder = fixture.folder;
-    assert_int_equal(recorder_create(&options, &other), HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "HOOP_RECORDER_SIGNAL=SEGV"));
-    signal(SIGUSR2, program_handles);
-    options.signal = "SIGUSR2";
-    assert_int_equal(recorder_create(&options, &other), HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "handles"));
-    signal(SIGUSR2, SIG_DFL);
-    assert_ok(recorder_create(&options, &other));
-    recorder_destroy(other);
     recorder_fixture_close(&fixture);
 }
 
@@ -788,8 +621,6 @@ main(void)
         cmocka_unit_test(file_is_private_and_follows_no_link),
         cmocka_unit_test(earlier_file_of_that_name_is_kept_once),
         cmocka_unit_test(name_of_a_job_is_no_path),
-        cmocka_unit_test(signal_copies_the_record_as_it_is),
-        cmocka_unit_test(signal_of_the_program_or_none_is_refused),
         cmocka_unit_test(folder_that_cannot_be_used_is_named),
     };
 

@@ -1,0 +1,118 @@
+/* tests/unit/worker/recorder/recorder_signal_test.c - a copy that a signal makes
+ * is what had been recorded until then */
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "unit/worker/recorder/recorder_fixture.h"
+
+enum {
+    COPIES = 100,
+};
+
+/* Makes a copy by a signal, and reads it. */
+static hoop_recording_t *
+copy_take(const struct recorder_fixture *fixture)
+{
+    char path[TEMPORARY_FILE];
+    hoop_recording_t *copy = NULL;
+    size_t n_calls;
+
+    assert_int_equal(raise(SIGUSR1), 0);
+    snprintf(path, sizeof(path), "%s/job.3.copy.hoopr", fixture->folder);
+    assert_ok(hoop_recording_read(path, &copy));
+    const struct hoop_recorded_call *calls =
+        hoop_recording_calls(copy, &n_calls);
+    for (size_t i = 0; i < n_calls; i++)
+        assert_is_call(&calls[i]);
+    return copy;
+}
+
+static void
+signal_copies_the_record_as_it_is(void **state)
+{
+    struct recorder_fixture fixture;
+    size_t n_calls;
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    call_make(fixture.recorder, 2);
+    const struct recorder_call call = call_of_number(3);
+    (void)recorder_called(fixture.recorder, &call);
+    for (int i = 0; i < 2; i++) {
+        hoop_recording_t *copy = copy_take(&fixture);
+        const struct hoop_recorded_call *calls =
+            hoop_recording_calls(copy, &n_calls);
+
+        assert_int_equal(n_calls, 2 + i);
+        assert_int_equal(calls[0].wire_number, 2);
+        assert_int_equal(calls[1].state, HOOP_RECORDED_CALLED);
+        hoop_recording_destroy(copy);
+        call_make(fixture.recorder, 4);
+    }
+    recorder_fixture_close(&fixture);
+}
+
+static void
+program_handles(int number)
+{
+    (void)number;
+}
+
+static void
+signal_of_the_program_or_none_is_refused(void **state)
+{
+    struct recorder_fixture fixture;
+    struct recorder *other = NULL;
+    struct recorder_options options = {
+        .signal = "SEGV", .job = "other", .host = "", .size = 1};
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    options.folder = fixture.folder;
+    assert_int_equal(recorder_create(&options, &other), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_RECORDER_SIGNAL=SEGV"));
+    signal(SIGUSR2, program_handles);
+    options.signal = "SIGUSR2";
+    assert_int_equal(recorder_create(&options, &other), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "handles"));
+    signal(SIGUSR2, SIG_DFL);
+    assert_ok(recorder_create(&options, &other));
+    recorder_destroy(other);
+    recorder_fixture_close(&fixture);
+}
+
+/* Another process writes into the memory while the handler copies it. */
+static void
+copy_is_whole_while_calls_are_recorded(void **state)
+{
+    struct recorder_fixture fixture;
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (uint64_t number = 1;; number++)
+            call_make(fixture.recorder, number);
+    }
+    for (int i = 0; i < COPIES; i++)
+        hoop_recording_destroy(copy_take(&fixture));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    recorder_fixture_close(&fixture);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signal_copies_the_record_as_it_is),
+        cmocka_unit_test(copy_is_whole_while_calls_are_recorded),
+        cmocka_unit_test(signal_of_the_program_or_none_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
