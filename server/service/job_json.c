@@ -92,18 +92,20 @@ numbers_write(FILE *out, const char *name, const uint32_t *items, size_t n)
  * next, the ranks that hold the job up, and the places of all in "ranks", the
  * furthest behind first. Without memory, there is none. */
 static void
-explanation_write(FILE *out, const struct cluster_job_detail *job)
+explanation_write(FILE *out,
+                  const struct cluster_job_detail *job,
+                  struct verdict *out_verdict)
 {
     CLEANUP(free) uint32_t *order = calloc(job->n_members + 1, sizeof(*order));
-    struct verdict verdict = {.kind = ""};
     size_t n_order = job->n_members;
 
-    if (!order || why_explain(job, &verdict, order) != HOOP_OK)
+    if (!order || why_explain(job, out_verdict, order) != HOOP_OK)
         n_order = 0;
-    verdict_write(out, verdict.is_held_up, verdict.sentence);
-    text_field_write(out, "kind", verdict.kind);
-    text_field_write(out, "advice", verdict.advice);
-    numbers_write(out, "culprits", verdict.culprits, verdict.n_culprits);
+    verdict_write(out, out_verdict->is_held_up, out_verdict->sentence);
+    text_field_write(out, "kind", out_verdict->kind);
+    text_field_write(out, "advice", out_verdict->advice);
+    numbers_write(out, "culprits", out_verdict->culprits,
+                  out_verdict->n_culprits);
     numbers_write(out, "order", order, n_order);
 }
 
@@ -223,14 +225,16 @@ member_write(FILE *out,
 
 char *
 job_json(const struct cluster_job_detail *job,
-         const struct job_json_context *context)
+         const struct job_json_context *context,
+         struct verdict *out_verdict)
 {
     struct json_text json;
 
+    *out_verdict = (struct verdict){.kind = ""};
     if (!json_open(&json))
         return NULL;
     job_summary_write(json.out, &job->line, context);
-    explanation_write(json.out, job);
+    explanation_write(json.out, job, out_verdict);
     number_field_write(json.out, "clock_ms", wall_ms(context, context->now_ns));
     number_field_write(json.out, "size_min", job->size_min);
     text_field_write(json.out, "missing", job->missing);

@@ -13,6 +13,7 @@
 #include "core/action.h"
 
 struct page_verdicts;
+struct verdict;
 
 struct job_json_context {
     const char *version;     /* of the coordinator */
@@ -27,9 +28,12 @@ char *
 jobs_json(const struct cluster_jobs *jobs,
           const struct page_verdicts *verdicts,
           const struct job_json_context *context);
+/* Also writes the verdict on the job, which is explained for the text; its kind
+ * is "" without memory for that. */
 char *
 job_json(const struct cluster_job_detail *job,
-         const struct job_json_context *context);
+         const struct job_json_context *context,
+         struct verdict *out_verdict);
 /* Also for what no notice tells: kind names it, and the rest may be zeroed. */
 char *
 notice_json(const char *kind,

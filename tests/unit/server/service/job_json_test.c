@@ -110,9 +110,11 @@ job_tells_what_each_rank_is_in(void **state)
         .activities = activities,
     };
 
+    struct verdict verdict;
+
     (void)state;
     assert_json(
-        job_json(&job, &context),
+        job_json(&job, &context, &verdict),
         "{\"name\":\"j\",\"state\":\"running\",\"epoch\":0,\"size\":0,"
         "\"members\":0,\"lost\":0,\"left\":0,\"since_ms\":1700000005000,"
         "\"is_held_up\":true,\"verdict\":\"A communicator is half joined: rank "
@@ -153,6 +155,7 @@ json_of_details(struct message_span details)
         .missing_rank = CLUSTER_RANK_ANY,
         .details = details.bytes,
         .n_details = details.n_bytes};
+    struct verdict verdict;
 
     return job_json(
         &(struct cluster_job_detail){
@@ -162,7 +165,7 @@ json_of_details(struct message_span details)
             .members = &member,
             .n_members = 1,
             .activities = &activity},
-        &context);
+        &context, &verdict);
 }
 
 static void
@@ -215,7 +218,8 @@ forming_job_has_no_activities(void **state)
         .members = &member,
         .n_members = 1,
     };
-    char *json = job_json(&job, &context);
+    struct verdict verdict;
+    char *json = job_json(&job, &context, &verdict);
 
     (void)state;
     assert_non_null(strstr(json, "\"size_min\":3,\"missing\":\"ranks 0, 1, 3\","
@@ -280,7 +284,11 @@ running_job(const char *name, uint32_t size)
                                         .age_ns = CLOCK_NS_PER_S};
 }
 
-/* Each reply of the list and of a job keeps its verdict for the list. */
+/* The first is of a page, which is told of it, and the other is not. */
+static const struct page_query page_asks = {.number = 1};
+static const struct page_query list_asks = {.number = PAGE_QUERY_FOR_VERDICT};
+
+/* Each reply on a job keeps its verdict for the list. */
 static void
 list_shows_the_verdicts_of_replies(void **state)
 {
@@ -295,9 +303,9 @@ list_shows_the_verdicts_of_replies(void **state)
     struct job_json_context later = context;
 
     (void)state;
-    page_query_take_reply(&list, context.now_ns, verdicts);
-    page_query_take_reply(&why, context.now_ns, verdicts);
-    char *json = page_query_json(&list, verdicts, &context);
+    free(page_query_take_reply(&page_asks, &list, &context, verdicts));
+    assert_null(page_query_take_reply(&list_asks, &why, &context, verdicts));
+    char *json = page_query_take_reply(&page_asks, &list, &context, verdicts);
     assert_non_null(
         strstr(json, "\"is_held_up\":false,\"verdict\":\"\"},{\"name\":\"b\""));
     assert_non_null(strstr(json, "\"verdict\":\"Nothing is stuck: "));
@@ -305,23 +313,50 @@ list_shows_the_verdicts_of_replies(void **state)
 
     /* Another job of the name has none. */
     items[1].epoch = 8;
-    page_query_take_reply(&list, context.now_ns, verdicts);
-    json = page_query_json(&list, verdicts, &context);
+    json = page_query_take_reply(&page_asks, &list, &context, verdicts);
     assert_null(strstr(json, "Nothing is stuck"));
     free(json);
 
     /* After a pause, what was true is true no more. */
-    page_query_take_reply(&why, context.now_ns, verdicts);
     items[1].epoch = 7;
-    page_query_take_reply(&list, context.now_ns, verdicts);
-    page_query_take_reply(&why, context.now_ns, verdicts);
+    free(page_query_take_reply(&page_asks, &list, &context, verdicts));
+    assert_null(page_query_take_reply(&list_asks, &why, &context, verdicts));
     later.now_ns += 6 * CLOCK_NS_PER_S;
     items[0].age_ns += 6 * CLOCK_NS_PER_S;
     items[1].age_ns += 6 * CLOCK_NS_PER_S;
-    page_query_take_reply(&list, later.now_ns, verdicts);
-    json = page_query_json(&list, verdicts, &later);
+    json = page_query_take_reply(&page_asks, &list, &later, verdicts);
     assert_null(strstr(json, "Nothing is stuck"));
     free(json);
+    page_verdicts_deinit(verdicts);
+    free(verdicts);
+}
+
+/* What a page is told of its job counts for the list, which does not ask again
+ * as long as the page does. */
+static void
+job_of_a_page_has_no_turns(void **state)
+{
+    struct page_verdicts *verdicts = calloc(1, sizeof(*verdicts));
+    struct cluster_job_summary items[] = {running_job("5", 2)};
+    const struct cluster_reply list = {.kind = CLUSTER_REPLY_JOBS,
+                                       .jobs = {.items = items, .n_items = 1}};
+    const struct cluster_reply why = {
+        .kind = CLUSTER_REPLY_WHY,
+        .job = {.line = items[0], .missing = "", .hosts = ""}};
+    uint64_t now_ns = context.now_ns;
+
+    (void)state;
+    free(page_query_take_reply(&page_asks, &list, &context, verdicts));
+    char *json = page_query_take_reply(&page_asks, &why, &context, verdicts);
+    assert_non_null(strstr(json, "\"verdict\":\"Nothing is stuck: "));
+    free(json);
+    assert_string_equal(
+        page_verdicts_find(verdicts, &items[0], now_ns)->sentence,
+        "Nothing is stuck: no rank is in a call of hoop.");
+    now_ns += CLOCK_NS_PER_S;
+    assert_null(page_verdicts_take_turn(verdicts, now_ns));
+    now_ns += 2 * CLOCK_NS_PER_S;
+    assert_string_equal(page_verdicts_take_turn(verdicts, now_ns), "5");
     page_verdicts_deinit(verdicts);
     free(verdicts);
 }
@@ -431,6 +466,7 @@ main(void)
         cmocka_unit_test(notices_and_errors_are_one_line),
         cmocka_unit_test(queries_are_bounded_and_known_by_their_tickets),
         cmocka_unit_test(list_shows_the_verdicts_of_replies),
+        cmocka_unit_test(job_of_a_page_has_no_turns),
         cmocka_unit_test(jobs_take_turns),
         cmocka_unit_test(ended_jobs_are_asked_seldom),
     };
