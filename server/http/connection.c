@@ -489,6 +489,18 @@ connection_on_events(struct feed_reader *reader,
     loop_watch_set(connection->watch, connection_loop_interest(connection));
 }
 
+size_t
+connection_events_room(struct feed_reader *reader)
+{
+    const struct connection *connection =
+        CONTAINER_OF(reader, struct connection, reader);
+    const size_t n_left = connection->n_out - connection->n_sent;
+
+    return n_left < LIMIT_HTTP_STREAM_BYTES && !connection->is_cut_off
+               ? LIMIT_HTTP_STREAM_BYTES - n_left
+               : 0;
+}
+
 void
 connection_on_answer(struct feed_reader *reader,
                      enum hoop_status status,

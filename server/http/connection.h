@@ -132,6 +132,8 @@ void
 connection_on_events(struct feed_reader *reader,
                      const char *bytes,
                      size_t n_bytes);
+size_t
+connection_events_room(struct feed_reader *reader);
 void
 connection_on_answer(struct feed_reader *reader,
                      enum hoop_status status,

@@ -1,8 +1,9 @@
 /*
  * service/job_json.h - jobs, ranks and notices as JSON, for the page
  *
- * Each text is one line, and equal as long as what it shows is: of a job it
- * tells since when, not for how long; only its verdict tells both.
+ * Of jobs and calls a text tells since when, not for how long; only a verdict
+ * tells both. So what is the same stays the same. Jobs and ranks are lines of
+ * their own (http/rows.h), and the other texts are one line.
  */
 
 #ifndef SERVICE_JOB_JSON_H

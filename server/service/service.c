@@ -243,8 +243,8 @@ page_query_answer(struct service *service,
 {
     const struct job_json_context context = page_context(service);
     const uint64_t number = query->number;
-    char *json = page_query_take_reply(query, reply, &context,
-                                       &service->page_verdicts);
+    char *json =
+        page_query_take_reply(query, reply, &context, &service->page_verdicts);
 
     page_query_end(&service->page_queries, query);
     if (number != PAGE_QUERY_FOR_VERDICT)

@@ -47,13 +47,13 @@ jobs_tell_since_when_and_not_for_how_long(void **state)
     const struct cluster_jobs jobs = {.items = items, .n_items = 2};
     struct job_json_context later = context;
     static const char expected[] =
-        "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,\"jobs\":["
+        "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,\"jobs\":[\n"
         "{\"name\":\"a\",\"state\":\"running\",\"epoch\":7,\"size\":3,"
         "\"members\":2,\"lost\":1,\"left\":0,\"since_ms\":1700000003000,"
-        "\"is_held_up\":false,\"verdict\":\"\"},"
+        "\"is_held_up\":false,\"verdict\":\"\"},\n"
         "{\"name\":\"b\",\"state\":\"ended\",\"epoch\":0,\"size\":2,"
         "\"members\":0,\"lost\":0,\"left\":2,\"since_ms\":1700000005000,"
-        "\"is_held_up\":false,\"verdict\":\"\"}]}";
+        "\"is_held_up\":false,\"verdict\":\"\"}\n]}";
 
     (void)state;
     assert_json(jobs_json(&jobs, &nothing_known, &context), expected);
@@ -64,7 +64,7 @@ jobs_tell_since_when_and_not_for_how_long(void **state)
     assert_json(jobs_json(&jobs, &nothing_known, &later), expected);
     assert_json(jobs_json(&(struct cluster_jobs){0}, &nothing_known, &context),
                 "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,"
-                "\"jobs\":[]}");
+                "\"jobs\":[\n]}");
 }
 
 static const struct cluster_member_activity activities[3] = {
@@ -88,7 +88,6 @@ job_tells_what_each_rank_is_in(void **state)
          .pid = 70,
          .host = "a",
          .state = CLUSTER_MEMBER_ACTIVE,
-         .lease_left_ns = 9 * 1000000000ull,
          .reason = ""},
         {.rank = 1,
          .pid = 71,
@@ -125,17 +124,18 @@ job_tells_what_each_rank_is_in(void **state)
         "a communicator must create it, in the same order.\","
         "\"culprits\":[1],\"order\":[1,2,0],"
         "\"clock_ms\":1700000005000,\"size_min\":0,"
-        "\"missing\":\"\",\"hosts\":\"\",\"ranks\":["
+        "\"missing\":\"\",\"hosts\":\"\",\"ranks\":[\n"
         "{\"rank\":0,\"state\":\"active\",\"host\":\"a\",\"pid\":70,"
-        "\"lease_left_ms\":9000,\"reason\":\"\",\"activity\":{\"calls\":1,"
+        "\"reason\":\"\",\"activity\":{\"calls\":1,"
         "\"call\":\"hoop_comm_create (3 "
         "ranks)\",\"communicator\":\"\",\"number\":3,"
-        "\"age_ms\":1500,\"waits_for\":\"rank 1 (a:71)\",\"awaited_rank\":1}},"
+        "\"since_ms\":1700000003500,\"waits_for\":\"rank 1 (a:71)\","
+        "\"awaited_rank\":1}},\n"
         "{\"rank\":1,\"state\":\"active\",\"host\":\"a\",\"pid\":71,"
-        "\"lease_left_ms\":0,\"reason\":\"\",\"activity\":{\"calls\":0}},"
+        "\"reason\":\"\",\"activity\":{\"calls\":0}},\n"
         "{\"rank\":null,\"state\":\"lost\",\"host\":\"b\\\"\\u000a\\u001b\","
-        "\"pid\":72,\"lease_left_ms\":0,\"reason\":\"reset\","
-        "\"activity\":{\"silence\":\"it is lost\"}}]}");
+        "\"pid\":72,\"reason\":\"reset\","
+        "\"activity\":{\"silence\":\"it is lost\"}}\n]}");
 }
 
 /* Return the JSON of the one rank of a job, which has told details. The caller
@@ -176,9 +176,9 @@ call_has_numbers_of_what_its_rank_has_told(void **state)
         uint32_t awaited;
         const char *end;
     } cases[] = {
-        {6, 12, "to send\",\"awaited_rank\":12,\"communicator_id\":5}}]}"},
-        {1, 0, "to send\",\"awaited_rank\":0}}]}"},
-        {0, STATUS_RANK_NONE, "to send\"}}]}"},
+        {6, 12, "to send\",\"awaited_rank\":12,\"communicator_id\":5}}\n]}"},
+        {1, 0, "to send\",\"awaited_rank\":0}}\n]}"},
+        {0, STATUS_RANK_NONE, "to send\"}}\n]}"},
     };
     static const uint8_t nonsense[] = {0xc1};
 
@@ -200,9 +200,9 @@ call_has_numbers_of_what_its_rank_has_told(void **state)
     }
     CLEANUP(free)
     char *json = json_of_details((struct message_span){nonsense, 1});
-    assert_non_null(strstr(json, "to send\"}}]}"));
+    assert_non_null(strstr(json, "to send\"}}\n]}"));
     CLEANUP(free) char *older = json_of_details((struct message_span){0});
-    assert_non_null(strstr(older, "to send\"}}]}"));
+    assert_non_null(strstr(older, "to send\"}}\n]}"));
 }
 
 static void
@@ -225,7 +225,7 @@ forming_job_has_no_activities(void **state)
     assert_non_null(strstr(json, "\"size_min\":3,\"missing\":\"ranks 0, 1, 3\","
                                  "\"hosts\":\"a\""));
     assert_non_null(strstr(json, "\"state\":\"joining\""));
-    assert_non_null(strstr(json, "\"activity\":null}]}"));
+    assert_non_null(strstr(json, "\"activity\":null}\n]}"));
     free(json);
 }
 
@@ -306,8 +306,8 @@ list_shows_the_verdicts_of_replies(void **state)
     free(page_query_take_reply(&page_asks, &list, &context, verdicts));
     assert_null(page_query_take_reply(&list_asks, &why, &context, verdicts));
     char *json = page_query_take_reply(&page_asks, &list, &context, verdicts);
-    assert_non_null(
-        strstr(json, "\"is_held_up\":false,\"verdict\":\"\"},{\"name\":\"b\""));
+    assert_non_null(strstr(
+        json, "\"is_held_up\":false,\"verdict\":\"\"},\n{\"name\":\"b\""));
     assert_non_null(strstr(json, "\"verdict\":\"Nothing is stuck: "));
     free(json);
 
