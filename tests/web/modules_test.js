@@ -217,6 +217,17 @@ same('commands', ['train', 'a/b:c+d@e', "it's $HOME", '-x', ''].map((name) => (
   list.show(['c', 'd', 'b']);
   same('order', parent.textContent, 'cdb');
   same('the focus stays', document.activeElement === moved, true);
+  const moves = (items) => {
+    const observer = new MutationObserver(() => {});
+    observer.observe(parent, { childList: true });
+    list.show(items);
+    const n = observer.takeRecords().filter((record) => record.addedNodes.length > 0).length;
+    observer.disconnect();
+    return [parent.textContent, n];
+  };
+  same('only what moves is moved', ['dcb', 'bcd', 'bcdefg', 'gbcdef', 'bcdefg', 'eabg']
+    .map((items) => moves([...items])),
+  [['dcb', 1], ['bcd', 2], ['bcdefg', 3], ['gbcdef', 1], ['bcdefg', 1], ['eabg', 2]]);
   parent.remove();
 }
 
