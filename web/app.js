@@ -32,6 +32,7 @@ function onEvent(name, data, id) {
     boot = data.boot;
   } else if (name === 'time') {
     clockAhead = data - Date.now();
+    return;
   } else if (name === 'jobs') {
     jobs.set(data.jobs);
     setText(byId('coordinator'), `hoopd ${data.version}, since ${clockTime(data.since_ms)}`);
@@ -117,9 +118,9 @@ function show() {
   setHidden(byId('jobs-view'), isAsked || watched !== null || !byId('jobs-view').dataset.isKnown);
   setHidden(byId('job-view'), isAsked || watched === null);
   setHidden(byId('log-view'), isAsked || log.of(watched).length === 0);
-  jobs.show(hoopdNow());
+  if (watched === null) jobs.show(hoopdNow());
+  else showJob();
   logView.show(watched);
-  if (watched !== null) showJob();
 }
 
 // The times in a verdict grow. A screen reader hears only of another one.
@@ -166,5 +167,6 @@ addEventListener('hashchange', () => {
   scrollTo(0, 0);
   byId('main').focus({ preventScroll: true });
 });
-setInterval(showSoon, 1000); // ages grow although nothing changes
+// Ages in the list grow although nothing changes. Those of a job are of the sample.
+setInterval(() => watched === null && showSoon(), 1000);
 go();

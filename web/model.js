@@ -26,6 +26,27 @@ export function stateOf(rank) {
   return activity.waits_for ? 'waiting' : 'moving';
 }
 
+// Jobs and ranks come in rows, of which only those are sent that have changed, by
+// their places (server/http/rows.h).
+export class Rows {
+  constructor(field) {
+    Object.assign(this, { field, rows: [] });
+  }
+
+  // Returns the object with all its rows; null: some have not come yet.
+  take(data) {
+    for (const [place, row] of Object.entries(data[this.field])) this.rows[place] = row;
+    this.rows.length = data.n_rows;
+    return this.rows.includes(undefined) ? null : { ...data, [this.field]: [...this.rows] };
+  }
+}
+
+// hoopd says when a call began. Its age is that at the time of the sample.
+export function setAges(job) {
+  for (const { activity } of job.ranks)
+    if (activity?.call) activity.age_ms = Math.max(0, job.clock_ms - activity.since_ms);
+}
+
 // The rank that a rank waits for; null: none, or it does not say.
 export function awaitedRank(rank) {
   return rank.activity?.awaited_rank ?? null;

@@ -1,5 +1,7 @@
 // stream.js - hoopd's events, and since when there are none
 
+import { Rows, setAges } from './model.js';
+
 const SILENT_MS = 3500;
 const RETRY_MS = 1000;
 const REOPEN_MS = 10000;
@@ -10,7 +12,7 @@ export class Stream {
   // handlers.onEvent(name, data, id); onSilence(ms since 1970; null: it is
   // heard); onRefused(what hoopd says): it wants a token, or refuses.
   constructor(handlers) {
-    Object.assign(this, { handlers, source: null, retry: 0, lastId: '', isSilent: true });
+    Object.assign(this, { handlers, source: null, retry: 0, lastId: '', isSilent: true, rows: {} });
     this.heard = Date.now();
     setInterval(() => this.watch(), WATCH_MS);
   }
@@ -41,7 +43,18 @@ export class Stream {
       this.isSilent = false;
       this.handlers.onSilence(null);
     }
-    this.handlers.onEvent(name, JSON.parse(event.data), event.lastEventId);
+    const data = this.whole(name, JSON.parse(event.data));
+    if (data) this.handlers.onEvent(name, data, event.lastEventId);
+  }
+
+  // What an event says, with the rows that have not changed; null: some are still
+  // to come.
+  whole(name, data) {
+    if (name === 'hello') this.rows = { jobs: new Rows('jobs'), job: new Rows('ranks') };
+    if (!(name in this.rows)) return data;
+    const whole = this.rows[name].take(data);
+    if (whole && name === 'job') setAges(whole);
+    return whole;
   }
 
   watch() {

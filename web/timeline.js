@@ -55,16 +55,20 @@ export class Timeline {
     byId('zoom-out').addEventListener('click', () => this.zoom(ZOOM));
     for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)'])
       matchMedia(query).addEventListener('change', () => this.draw());
+    // Only the rows that are seen are drawn.
+    byId('timeline-scroll').addEventListener('scroll', () => this.draw());
     new ResizeObserver(() => this.draw()).observe(byId('timeline-scroll'));
   }
 
   show(history) {
+    if (history === this.history && history.end === this.end) return;
     if (history !== this.history) {
       this.history = history;
       this.rank = null;
       this.bar = null;
       setText(byId('timeline-bar'), '');
     }
+    this.end = history.end;
     this.draw();
   }
 
@@ -116,8 +120,10 @@ export class Timeline {
     pen.font = `11px ${style.fontFamily}`;
     pen.textBaseline = 'middle';
     this.paintAxis(pen, width, height, paints['text-quiet']);
+    const { scrollTop, clientHeight } = byId('timeline-scroll');
     ranks.forEach((rank, index) => {
       const y = AXIS_HEIGHT + index * rowHeight;
+      if (y + rowHeight < scrollTop || y > scrollTop + clientHeight) return;
       if (rowHeight >= 12 || index % 4 === 0) {
         pen.fillStyle = paints.text;
         pen.fillText(`${rank}`, 2, y + rowHeight / 2, LABEL_WIDTH - 6);

@@ -293,9 +293,9 @@ enum {
     LIMIT_HTTP_MS = 5000,
     LIMIT_HTTP_CONNECTIONS = 64,
     /* Open pages, each a stream of events: also at most a quarter of the
-     * connections. Events that the reader of one has not taken yet: those of
-     * some seconds for 4,096 ranks. A reader that takes nothing for that long is
-     * cut off. */
+     * connections. Events that the reader of one has not taken yet: all rows of
+     * some 10,000 ranks; what does not fit comes later. A reader that takes
+     * nothing for so long is cut off. */
     LIMIT_HTTP_STREAMS = 16,
     LIMIT_HTTP_STREAM_BYTES = 4 * 1024 * 1024,
     LIMIT_HTTP_STALL_MS = 15000,

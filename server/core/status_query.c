@@ -263,6 +263,7 @@ enum {
 
 struct activity_answer {
     bool has_reported;
+    uint64_t reported_ns;
     struct cluster_member_activity activity; /* its texts are owned */
 };
 
@@ -441,6 +442,12 @@ activities_collect(struct cluster *cluster, const struct job *job)
                 &cluster->action_list, told->details, told->n_details);
             if (!told->call[0])
                 comm_setup_describe(cluster, member, &activities[rank]);
+            else
+                /* It has waited on while others were slow to answer. */
+                activities[rank].age_ms +=
+                    (cluster->now_ns -
+                     job->activities.answers[rank].reported_ns) /
+                    CLOCK_NS_PER_MS;
         } else {
             const struct text_buffer silence =
                 activity_describe_silence(cluster, member);
@@ -509,6 +516,7 @@ activities_store_answer(struct cluster *cluster,
         answers[member->rank].has_reported)
         return;
     answers[member->rank].has_reported = true;
+    answers[member->rank].reported_ns = cluster->now_ns;
     answers[member->rank].activity = call->activity;
     answers[member->rank].activity.silence = "";
     answers[member->rank].activity.call =

@@ -64,6 +64,7 @@ connection_destroy(struct connection *connection)
     if (http->feed)
         feed_unsubscribe(http->feed, &connection->reader);
     loop_watch_destroy(connection->watch);
+    loop_timer_destroy(connection->delay);
     tls_destroy(connection->tls);
     socket_close(connection->fd);
     free(connection->out);
@@ -205,6 +206,26 @@ connection_begin_stream(struct connection *connection,
 }
 
 static void
+on_delay_over(void *owner);
+
+/* Write this answer only after a second. Without memory for that, it is not
+ * written at all. */
+static void
+connection_delay_response(struct connection *connection,
+                          const struct response *response)
+{
+    if (!response->bytes ||
+        loop_timer_create(connection->http->loop, on_delay_over, connection,
+                          &connection->delay) != HOOP_OK) {
+        free(response->bytes);
+        return;
+    }
+    connection_begin_response(connection, response);
+    connection->state = CONNECTION_AWAITING_ANSWER;
+    loop_timer_start(connection->delay, DELAY_MS);
+}
+
+static void
 connection_answer_request(struct connection *connection,
                           const struct http_request *request)
 {
@@ -226,10 +247,7 @@ connection_answer_request(struct connection *connection,
         connection_begin_response(connection, &response);
         break;
     case RESPONSE_DELAYED:
-        connection_begin_response(connection, &response);
-        connection->state = CONNECTION_AWAITING_ANSWER;
-        connection->delayed_until_ns = clock_deadline_ns(DELAY_MS);
-        feed_want_second(http->feed);
+        connection_delay_response(connection, &response);
         break;
     case RESPONSE_QUERY:
         connection->state = CONNECTION_AWAITING_ANSWER;
@@ -397,6 +415,17 @@ connection_run_steps(struct connection *connection)
 }
 
 static void
+on_delay_over(void *owner)
+{
+    struct connection *connection = owner;
+    struct http *http = connection->http;
+
+    connection->state = CONNECTION_WRITING;
+    connection_run_steps(connection);
+    connection_timer_arm(http);
+}
+
+static void
 connection_on_socket_ready(void *owner, enum loop_interest ready)
 {
     struct connection *connection = owner;
@@ -460,6 +489,18 @@ connection_on_events(struct feed_reader *reader,
     loop_watch_set(connection->watch, connection_loop_interest(connection));
 }
 
+size_t
+connection_events_room(struct feed_reader *reader)
+{
+    const struct connection *connection =
+        CONTAINER_OF(reader, struct connection, reader);
+    const size_t n_left = connection->n_out - connection->n_sent;
+
+    return n_left < LIMIT_HTTP_STREAM_BYTES && !connection->is_cut_off
+               ? LIMIT_HTTP_STREAM_BYTES - n_left
+               : 0;
+}
+
 void
 connection_on_answer(struct feed_reader *reader,
                      enum hoop_status status,
@@ -495,20 +536,6 @@ connections_on_second(void *owner)
                  LIMIT_HTTP_STALL_MS * CLOCK_NS_PER_MS))
             stream_abort(connection);
     }
-    for (struct connection *connection = TAILQ_FIRST(&http->connections);
-         connection; connection = next) {
-        next = TAILQ_NEXT(connection, link);
-        if (!connection->delayed_until_ns)
-            continue;
-        if (!clock_is_past(connection->delayed_until_ns)) {
-            feed_want_second(http->feed);
-            continue;
-        }
-        connection->delayed_until_ns = 0;
-        connection->state = CONNECTION_WRITING;
-        connection_run_steps(connection);
-    }
-    connection_timer_arm(http);
 }
 
 /* ---- Making room. */

@@ -72,9 +72,9 @@ struct connection {
     size_t n_sent;
     struct feed_reader reader;
     bool is_cut_off; /* a stream that lacks events: it is closed soon */
-    uint64_t delayed_until_ns; /* the answer is written then; 0: at once */
-    uint64_t last_taken_ns;    /* STREAMING: when the socket took something, or
-                                  nothing was left for it */
+    struct loop_timer *delay; /* until the answer is written; NULL: at once */
+    uint64_t last_taken_ns;   /* STREAMING: when the socket took something, or
+                                 nothing was left for it */
 };
 
 TAILQ_HEAD(connections, connection);
@@ -123,7 +123,7 @@ on_connection_timeout(void *http);
 void
 connection_timer_arm(struct http *http);
 
-/* Send the answers that were delayed, and close streams that take nothing. */
+/* Close streams that take nothing. A callback of the feed. */
 void
 connections_on_second(void *http);
 
@@ -132,6 +132,8 @@ void
 connection_on_events(struct feed_reader *reader,
                      const char *bytes,
                      size_t n_bytes);
+size_t
+connection_events_room(struct feed_reader *reader);
 void
 connection_on_answer(struct feed_reader *reader,
                      enum hoop_status status,

@@ -19,6 +19,9 @@ enum {
     QUERY_GIVEN_UP_MS = 5000,
     /* How long a page waits before it connects again. */
     RETRY_MS = 1000,
+    /* Rows get half of the room. With less, they wait: the rest is for the time
+     * and the log. */
+    ROOM_MIN = LIMIT_HTTP_STREAM_BYTES / 4,
 };
 
 struct feed_topic {
@@ -27,8 +30,7 @@ struct feed_topic {
     size_t n_users;       /* its readers, and whoever walks over them */
     uint64_t number;      /* of the open query; 0: none is open */
     uint64_t queried_ns;
-    char *json;        /* the last good answer; NULL: none yet */
-    uint64_t revision; /* raised when json changes */
+    struct rows rows; /* of the last good answer */
 };
 
 struct feed_answer {
@@ -98,7 +100,7 @@ topic_release(struct feed *feed, struct feed_topic *topic)
     if (!topic || --topic->n_users > 0)
         return;
     TAILQ_REMOVE(&feed->topics, topic, link);
-    free(topic->json);
+    rows_deinit(&topic->rows);
     free(topic);
 }
 
@@ -159,42 +161,54 @@ time_and_entries_report(struct feed *feed, struct feed_reader *reader)
     events_report(feed, reader, out, &text, &n_text);
 }
 
+/* Report what reader has not seen of topic, as far as there is room. */
+static void
+rows_report(struct feed *feed,
+            struct feed_reader *reader,
+            const struct feed_topic *topic,
+            struct rows_seen *seen)
+{
+    const size_t n_room = feed->options.room(reader);
+    char *text = NULL;
+    size_t n_text = 0;
+
+    if (n_room < ROOM_MIN || !rows_have_news(&topic->rows, seen))
+        return;
+    FILE *out = open_memstream(&text, &n_text);
+    if (!out)
+        return;
+    fprintf(out, "event: %s\ndata: ", topic->job[0] ? "job" : "jobs");
+    rows_write(&topic->rows, seen, n_room / 2, out);
+    fputs("\n\n", out);
+    events_report(feed, reader, out, &text, &n_text);
+}
+
+/* A page that watches a job is shown the list only for its beginning. */
 static void
 jobs_report(struct feed *feed, struct feed_reader *reader)
 {
-    if (!reader->jobs->json || reader->jobs_revision == reader->jobs->revision)
-        return;
-    reader->jobs_revision = reader->jobs->revision;
-    event_report(feed, reader, "jobs", reader->jobs->json);
+    rows_report(feed, reader, reader->jobs, &reader->jobs_seen);
+    if (reader->job && reader->jobs_seen.revision > 0)
+        topic_release(feed, STEAL(reader->jobs));
 }
 
 /* ---- Answers. */
 
-/* Keep the list of jobs only if it has changed. */
-static void
-topic_keep_json(struct feed_topic *topic, char *json)
-{
-    if (topic->json && strcmp(topic->json, json) == 0) {
-        free(json);
-        return;
-    }
-    free(topic->json);
-    topic->json = json;
-    topic->revision++;
-}
-
 static void
 reader_take_answer(struct feed *feed,
                    struct feed_reader *reader,
+                   const struct feed_topic *topic,
                    const struct feed_answer *answer)
 {
     if (!reader->is_stream) {
         feed_unsubscribe(feed, reader);
         feed->options.on_answer(reader, answer->status, answer->json);
+    } else if (reader->jobs == topic) {
+        jobs_report(feed, reader);
+    } else if (answer->status == HOOP_OK) {
+        rows_report(feed, reader, topic, &reader->job_seen);
     } else if (answer->json) {
-        event_report(feed, reader,
-                     answer->status == HOOP_OK ? "job" : "job_error",
-                     answer->json);
+        event_report(feed, reader, "job_error", answer->json);
     }
 }
 
@@ -202,27 +216,19 @@ reader_take_answer(struct feed *feed,
 static void
 topic_take_answer(struct feed *feed,
                   struct feed_topic *topic,
-                  struct feed_answer *answer)
+                  const struct feed_answer *answer)
 {
     struct feed_reader *next = NULL;
 
     topic->number = 0;
     topic->n_users++;
+    if (answer->status == HOOP_OK && answer->json)
+        rows_update(&topic->rows, answer->json);
     for (struct feed_reader *reader = TAILQ_FIRST(&feed->readers); reader;
          reader = next) {
         next = TAILQ_NEXT(reader, link);
-        if (reader->job == topic ||
-            (reader->jobs == topic && !reader->is_stream))
-            reader_take_answer(feed, reader, answer);
-    }
-    if (!topic->job[0] && answer->status == HOOP_OK && answer->json) {
-        topic_keep_json(topic, STEAL(answer->json));
-        for (struct feed_reader *reader = TAILQ_FIRST(&feed->readers); reader;
-             reader = next) {
-            next = TAILQ_NEXT(reader, link);
-            if (reader->jobs == topic)
-                jobs_report(feed, reader);
-        }
+        if (reader->job == topic || reader->jobs == topic)
+            reader_take_answer(feed, reader, topic, answer);
     }
     topic_release(feed, topic);
 }
@@ -297,6 +303,17 @@ feed_log_add(struct feed *feed, const char *job, const char *json)
 
 /* ---- Readers. */
 
+/* What a stream has not seen yet for want of room follows. */
+static void
+stream_go_on(struct feed *feed, struct feed_reader *reader)
+{
+    time_and_entries_report(feed, reader);
+    if (reader->jobs && reader->jobs_seen.next > 0)
+        jobs_report(feed, reader);
+    if (reader->job && reader->job_seen.next > 0)
+        rows_report(feed, reader, reader->job, &reader->job_seen);
+}
+
 static void
 on_second(void *owner)
 {
@@ -312,7 +329,7 @@ on_second(void *owner)
          reader = next) {
         next = TAILQ_NEXT(reader, link);
         if (reader->is_stream)
-            time_and_entries_report(feed, reader);
+            stream_go_on(feed, reader);
     }
     feed->options.on_second(feed->options.owner);
     if (!TAILQ_EMPTY(&feed->readers) || feed->wants_second)
@@ -386,11 +403,8 @@ feed_read_stream(struct feed *feed,
             "retry: %d\nevent: hello\ndata: {\"boot\":\"%016" PRIx64 "\"}\n\n",
             RETRY_MS, feed->options.boot);
     entries_write(feed, reader, out);
-    if (reader->jobs->json) {
-        reader->jobs_revision = reader->jobs->revision;
-        fprintf(out, "event: jobs\ndata: %s\n\n", reader->jobs->json);
-    }
     events_report(feed, reader, out, &text, &n_text);
+    jobs_report(feed, reader);
     return HOOP_OK;
 }
 

@@ -7,12 +7,16 @@
  * - hello: which start of hoopd this is; first.
  * - time: hoopd's wall clock, in ms; once a second, so that a page notices
  *   silence.
- * - jobs: the list of jobs, when it has changed.
+ * - jobs: the list of jobs, when it has changed; to a stream that watches a job,
+ *   once.
  * - job: the job that the stream watches, once a second; job_error: why there
  *   is none.
  * - entry: one of the log. Its id is "BOOT-NUMBER"; a stream goes on after the
  *   last one that its page has seen.
  * What the log keeps is in http/page_log.h.
+ * Of jobs and ranks, a stream is sent those rows that have changed (http/rows.h),
+ * and no more than there is room for: a slow reader has the newest state later,
+ * without all that was between.
  *
  * Thread: the server's, except where noted.
  */
@@ -29,6 +33,7 @@
 
 #include "base/limits.h"
 #include "http/http.h"
+#include "http/rows.h"
 
 struct feed;
 struct feed_topic;
@@ -40,7 +45,8 @@ struct feed_reader {
     struct feed_topic *jobs; /* NULL: not the list of jobs */
     struct feed_topic *job;  /* NULL: no job */
     bool is_stream;
-    uint64_t jobs_revision; /* revision of the list that it has; 0: none */
+    struct rows_seen jobs_seen;
+    struct rows_seen job_seen;
     uint64_t entry_seen;
 };
 
@@ -49,10 +55,12 @@ struct feed_options {
     uint64_t boot;
     http_query_fn *query;
     void *query_owner;
-    /* Events for a stream, borrowed. The reader may be unsubscribed within. */
+    /* Events for a stream, borrowed. The reader stays. */
     void (*on_events)(struct feed_reader *reader,
                       const char *bytes,
                       size_t n_bytes);
+    /* Returns how many bytes of events may be reported now. */
+    size_t (*room)(struct feed_reader *reader);
     /* The answer for a reader that is no stream and is unsubscribed already.
      * json is borrowed; NULL: no memory. */
     void (*on_answer)(struct feed_reader *reader,

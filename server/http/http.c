@@ -152,6 +152,7 @@ http_page_open(struct http *http)
                 .query = http->options.query,
                 .query_owner = http->options.owner,
                 .on_events = connection_on_events,
+                .room = connection_events_room,
                 .on_answer = connection_on_answer,
                 .on_second = connections_on_second,
                 .owner = http,

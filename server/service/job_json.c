@@ -88,22 +88,32 @@ numbers_write(FILE *out, const char *name, const uint32_t *items, size_t n)
     fputc(']', out);
 }
 
-/* Write the verdict on a job as `hoopctl why` gives it: also what to look at
- * next, the ranks that hold the job up, and the places of all in "ranks", the
- * furthest behind first. Without memory, there is none. */
 static void
-explanation_write(FILE *out, const struct cluster_job_detail *job)
+row_begin(FILE *out, size_t i)
+{
+    fputs(i > 0 ? ",\n" : "\n", out);
+}
+
+/* Write the verdict on a job as `hoopctl why` gives it: also what to look at
+ * next, the ranks that hold the job up, and, if there are any, the places of all
+ * in "ranks", the furthest behind first. Without memory, there is none. */
+static void
+explanation_write(FILE *out,
+                  const struct cluster_job_detail *job,
+                  struct verdict *out_verdict)
 {
     CLEANUP(free) uint32_t *order = calloc(job->n_members + 1, sizeof(*order));
-    struct verdict verdict = {.kind = ""};
     size_t n_order = job->n_members;
 
-    if (!order || why_explain(job, &verdict, order) != HOOP_OK)
+    /* If nothing does, a sample is no reason to move them. */
+    if (!order || why_explain(job, out_verdict, order) != HOOP_OK ||
+        !out_verdict->is_held_up)
         n_order = 0;
-    verdict_write(out, verdict.is_held_up, verdict.sentence);
-    text_field_write(out, "kind", verdict.kind);
-    text_field_write(out, "advice", verdict.advice);
-    numbers_write(out, "culprits", verdict.culprits, verdict.n_culprits);
+    verdict_write(out, out_verdict->is_held_up, out_verdict->sentence);
+    text_field_write(out, "kind", out_verdict->kind);
+    text_field_write(out, "advice", out_verdict->advice);
+    numbers_write(out, "culprits", out_verdict->culprits,
+                  out_verdict->n_culprits);
     numbers_write(out, "order", order, n_order);
 }
 
@@ -140,17 +150,16 @@ jobs_json(const struct cluster_jobs *jobs,
                        wall_ms(context, context->started_ns));
     fputs(",\"jobs\":[", json.out);
     for (size_t i = 0; i < jobs->n_items; i++) {
-        if (i > 0)
-            fputc(',', json.out);
         const struct page_verdict *verdict =
             page_verdicts_find(verdicts, &jobs->items[i], context->now_ns);
 
+        row_begin(json.out, i);
         job_summary_write(json.out, &jobs->items[i], context);
         verdict_write(json.out, verdict && verdict->is_held_up,
                       verdict ? verdict->sentence : "");
         fputc('}', json.out);
     }
-    fputs("]}", json.out);
+    fputs("\n]}", json.out);
     return json_close(&json);
 }
 
@@ -177,7 +186,9 @@ call_numbers_write(FILE *out, const struct cluster_member_activity *activity)
 
 /* Write what a rank has answered; null: it was not asked. */
 static void
-activity_write(FILE *out, const struct cluster_member_activity *activity)
+activity_write(FILE *out,
+               const struct cluster_member_activity *activity,
+               const struct job_json_context *context)
 {
     fputs(",\"activity\":", out);
     if (!activity) {
@@ -195,7 +206,9 @@ activity_write(FILE *out, const struct cluster_member_activity *activity)
         text_field_write(out, "call", activity->call);
         text_field_write(out, "communicator", activity->communicator);
         number_field_write(out, "number", activity->number);
-        number_field_write(out, "age_ms", activity->age_ms);
+        number_field_write(out, "since_ms",
+                           wall_ms(context, context->now_ns) -
+                               activity->age_ms);
         text_field_write(out, "waits_for", activity->waits_for);
         call_numbers_write(out, activity);
     }
@@ -205,7 +218,8 @@ activity_write(FILE *out, const struct cluster_member_activity *activity)
 static void
 member_write(FILE *out,
              const struct cluster_member *member,
-             const struct cluster_member_activity *activity)
+             const struct cluster_member_activity *activity,
+             const struct job_json_context *context)
 {
     if (member->rank == CLUSTER_RANK_ANY)
         fputs("{\"rank\":null", out);
@@ -214,35 +228,34 @@ member_write(FILE *out,
     text_field_write(out, "state", cluster_member_state_name(member->state));
     text_field_write(out, "host", member->host);
     number_field_write(out, "pid", member->pid);
-    number_field_write(out, "lease_left_ms",
-                       member->lease_left_ns / CLOCK_NS_PER_MS);
     text_field_write(out, "reason", member->reason);
-    activity_write(out, activity);
+    activity_write(out, activity, context);
     fputc('}', out);
 }
 
 char *
 job_json(const struct cluster_job_detail *job,
-         const struct job_json_context *context)
+         const struct job_json_context *context,
+         struct verdict *out_verdict)
 {
     struct json_text json;
 
+    *out_verdict = (struct verdict){.kind = ""};
     if (!json_open(&json))
         return NULL;
     job_summary_write(json.out, &job->line, context);
-    explanation_write(json.out, job);
+    explanation_write(json.out, job, out_verdict);
     number_field_write(json.out, "clock_ms", wall_ms(context, context->now_ns));
     number_field_write(json.out, "size_min", job->size_min);
     text_field_write(json.out, "missing", job->missing);
     text_field_write(json.out, "hosts", job->hosts);
     fputs(",\"ranks\":[", json.out);
     for (size_t i = 0; i < job->n_members; i++) {
-        if (i > 0)
-            fputc(',', json.out);
+        row_begin(json.out, i);
         member_write(json.out, &job->members[i],
-                     job->activities ? &job->activities[i] : NULL);
+                     job->activities ? &job->activities[i] : NULL, context);
     }
-    fputs("]}", json.out);
+    fputs("\n]}", json.out);
     return json_close(&json);
 }
 

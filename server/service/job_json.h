@@ -1,8 +1,9 @@
 /*
  * service/job_json.h - jobs, ranks and notices as JSON, for the page
  *
- * Each text is one line, and equal as long as what it shows is: of a job it
- * tells since when, not for how long; only its verdict tells both.
+ * Of jobs and calls a text tells since when, not for how long; only a verdict
+ * tells both. So what is the same stays the same. Jobs and ranks are lines of
+ * their own (http/rows.h), and the other texts are one line.
  */
 
 #ifndef SERVICE_JOB_JSON_H
@@ -13,6 +14,7 @@
 #include "core/action.h"
 
 struct page_verdicts;
+struct verdict;
 
 struct job_json_context {
     const char *version;     /* of the coordinator */
@@ -27,9 +29,12 @@ char *
 jobs_json(const struct cluster_jobs *jobs,
           const struct page_verdicts *verdicts,
           const struct job_json_context *context);
+/* Also writes the verdict on the job, which is explained for the text; its kind
+ * is "" without memory for that. */
 char *
 job_json(const struct cluster_job_detail *job,
-         const struct job_json_context *context);
+         const struct job_json_context *context,
+         struct verdict *out_verdict);
 /* Also for what no notice tells: kind names it, and the rest may be zeroed. */
 char *
 notice_json(const char *kind,

@@ -80,28 +80,40 @@ page_query_event(const struct page_query *query,
     };
 }
 
-void
-page_query_take_reply(const struct cluster_reply *reply,
-                      uint64_t now_ns,
-                      struct page_verdicts *verdicts)
+/* Keep the verdict on a job. Returns what the page is told of the job; NULL: it
+ * has not asked, or there is no memory. */
+static char *
+job_reply_take(const struct page_query *query,
+               const struct cluster_job_detail *job,
+               const struct job_json_context *context,
+               struct page_verdicts *verdicts)
 {
-    struct verdict verdict = {0};
+    struct verdict verdict = {.kind = ""};
+    char *json = NULL;
 
-    if (reply->kind == CLUSTER_REPLY_JOBS)
-        page_verdicts_list(verdicts, &reply->jobs, now_ns);
-    else if (reply->kind == CLUSTER_REPLY_WHY &&
-             why_explain(&reply->job, &verdict, NULL) == HOOP_OK)
-        page_verdicts_keep(verdicts, &reply->job.line, &verdict, now_ns);
+    if (query->number != PAGE_QUERY_FOR_VERDICT) {
+        json = job_json(job, context, &verdict);
+        page_verdicts_watch(verdicts, job->line.name, context->now_ns);
+    } else if (why_explain(job, &verdict, NULL) != HOOP_OK) {
+        return NULL;
+    }
+    if (verdict.kind[0])
+        page_verdicts_keep(verdicts, &job->line, &verdict, context->now_ns);
+    return json;
 }
 
 char *
-page_query_json(const struct cluster_reply *reply,
-                const struct page_verdicts *verdicts,
-                const struct job_json_context *context)
+page_query_take_reply(const struct page_query *query,
+                      const struct cluster_reply *reply,
+                      const struct job_json_context *context,
+                      struct page_verdicts *verdicts)
 {
-    if (reply->kind == CLUSTER_REPLY_JOBS)
-        return jobs_json(&reply->jobs, verdicts, context);
     if (reply->kind == CLUSTER_REPLY_WHY)
-        return job_json(&reply->job, context);
-    return error_json(reply->text);
+        return job_reply_take(query, &reply->job, context, verdicts);
+    if (query->number == PAGE_QUERY_FOR_VERDICT)
+        return NULL;
+    if (reply->kind != CLUSTER_REPLY_JOBS)
+        return error_json(reply->text);
+    page_verdicts_list(verdicts, &reply->jobs, context->now_ns);
+    return jobs_json(&reply->jobs, verdicts, context);
 }

@@ -67,16 +67,12 @@ page_query_event(const struct page_query *query,
                  uint64_t now_ns);
 
 /* Keep what the reply to a query tells of verdicts, and of jobs to ask for
- * them. */
-void
-page_query_take_reply(const struct cluster_reply *reply,
-                      uint64_t now_ns,
-                      struct page_verdicts *verdicts);
-
-/* The caller frees the text; NULL: no memory. */
+ * them. Returns what the page is told, which the caller frees; NULL: nothing, as
+ * the query is for a verdict, or there is no memory. */
 char *
-page_query_json(const struct cluster_reply *reply,
-                const struct page_verdicts *verdicts,
-                const struct job_json_context *context);
+page_query_take_reply(const struct page_query *query,
+                      const struct cluster_reply *reply,
+                      const struct job_json_context *context,
+                      struct page_verdicts *verdicts);
 
 #endif

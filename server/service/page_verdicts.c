@@ -11,6 +11,8 @@
 /* A page that is open lists the jobs once a second; a bit less, so that each
  * such second has its turns. */
 static const uint64_t TURNS_NS = 900 * CLOCK_NS_PER_MS;
+/* A page asks for the job that it shows once a second. */
+static const uint64_t WATCHED_NS = 2 * CLOCK_NS_PER_S;
 /* What was true before a pause so long may be true no more. */
 static const uint64_t PAUSE_NS = 5 * CLOCK_NS_PER_S;
 
@@ -105,6 +107,17 @@ page_verdicts_list(struct page_verdicts *verdicts,
 }
 
 void
+page_verdicts_watch(struct page_verdicts *verdicts,
+                    const char *job,
+                    uint64_t now_ns)
+{
+    struct page_verdict *item = item_of_name(verdicts, job);
+
+    if (item)
+        item->watched_ns = now_ns;
+}
+
+void
 page_verdicts_keep(struct page_verdicts *verdicts,
                    const struct cluster_job_summary *job,
                    const struct verdict *verdict,
@@ -141,6 +154,8 @@ is_due(const struct page_verdict *item, uint64_t now_ns)
 {
     uint64_t pause_ns = TURNS_NS;
 
+    if (item->watched_ns && now_ns - item->watched_ns < WATCHED_NS)
+        return false;
     if (item->sentence && item->has_ended)
         pause_ns += (now_ns - item->since_ns) / AGE_PARTS;
     return item->job[0] &&

@@ -32,7 +32,8 @@ struct page_verdict {
     uint32_t size;
     bool has_ended;
     bool is_listed;
-    uint64_t asked_ns; /* 0: never */
+    uint64_t asked_ns;   /* 0: never */
+    uint64_t watched_ns; /* when a page was told of it last; 0: never */
     bool is_held_up;
     char *sentence; /* NULL: none yet */
 };
@@ -60,6 +61,12 @@ page_verdicts_list(struct page_verdicts *verdicts,
  * valid until page_verdicts_list(). */
 const char *
 page_verdicts_take_turn(struct page_verdicts *verdicts, uint64_t now_ns);
+
+/* A page watches the job, which is asked for that: it has no turns for now. */
+void
+page_verdicts_watch(struct page_verdicts *verdicts,
+                    const char *job,
+                    uint64_t now_ns);
 
 /* Keep the verdict on a job, if it is listed. */
 void

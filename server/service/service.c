@@ -243,15 +243,14 @@ page_query_answer(struct service *service,
 {
     const struct job_json_context context = page_context(service);
     const uint64_t number = query->number;
+    char *json =
+        page_query_take_reply(query, reply, &context, &service->page_verdicts);
 
     page_query_end(&service->page_queries, query);
-    page_query_take_reply(reply, context.now_ns, &service->page_verdicts);
+    if (number != PAGE_QUERY_FOR_VERDICT)
+        service->on_answer(service->page_owner, number, reply->status, json);
     if (reply->kind == CLUSTER_REPLY_JOBS)
         page_verdicts_query(service, context.now_ns);
-    if (number != PAGE_QUERY_FOR_VERDICT)
-        service->on_answer(
-            service->page_owner, number, reply->status,
-            page_query_json(reply, &service->page_verdicts, &context));
 }
 
 static void

@@ -18,7 +18,7 @@ function same(what, found, expected) {
 const idle = { calls: 0 };
 const silent = { silence: 'no answer' };
 const rank = (number, activity, state = 'active') => ({
-  rank: number, state, host: 'a', pid: 70 + number, lease_left_ms: 1, activity,
+  rank: number, state, host: 'a', pid: 70 + number, activity,
   reason: state === 'lost' ? 'reset' : '',
 });
 const call = (number, age_ms, whom) => ({
@@ -43,6 +43,21 @@ same('calls', [{ communicator: 'world' }, { communicator: '', communicator_id: 5
   { communicator: '' }, { communicator: 'a', communicator_id: 5 }].map((of) => (
   model.callSentence({ call: 'barrier #1', ...of }))), ["barrier #1 of 'world'",
   'barrier #1 of communicator @5', 'barrier #1', "barrier #1 of 'a'"]);
+
+// ---- Only rows that have changed are sent.
+{
+  const rows = new model.Rows('ranks');
+  const take = (ranks, n_rows, clock_ms = 1) => rows.take({ clock_ms, ranks, n_rows });
+  same('rows are missing', take({ 1: 'b' }, 3), null);
+  same('all rows', take({ 0: 'a', 2: 'c' }, 3), { clock_ms: 1, ranks: ['a', 'b', 'c'], n_rows: 3 });
+  same('one has changed', take({ 1: 'B' }, 3, 2).ranks, ['a', 'B', 'c']);
+  same('others are gone', take({}, 1).ranks, ['a']);
+  same('and come back', [take({}, 2), take({ 1: 'd' }, 2).ranks], [null, ['a', 'd']]);
+  const job = { clock_ms: 9000, ranks: [rank(0, { calls: 1, call: 'c', since_ms: 4000 }),
+    rank(1, { calls: 1, call: 'c', since_ms: 9100 }), rank(2, idle), rank(3, null)] };
+  model.setAges(job);
+  same('ages', job.ranks.map(model.ageOf), [5000, 0, null, null]);
+}
 
 // ---- Who is behind.
 same('all compute', orderOf([rank(0, idle), rank(1, idle), rank(2, idle)]), [0, 1, 2]);
@@ -202,6 +217,17 @@ same('commands', ['train', 'a/b:c+d@e', "it's $HOME", '-x', ''].map((name) => (
   list.show(['c', 'd', 'b']);
   same('order', parent.textContent, 'cdb');
   same('the focus stays', document.activeElement === moved, true);
+  const moves = (items) => {
+    const observer = new MutationObserver(() => {});
+    observer.observe(parent, { childList: true });
+    list.show(items);
+    const n = observer.takeRecords().filter((record) => record.addedNodes.length > 0).length;
+    observer.disconnect();
+    return [parent.textContent, n];
+  };
+  same('only what moves is moved', ['dcb', 'bcd', 'bcdefg', 'gbcdef', 'bcdefg', 'eabg']
+    .map((items) => moves([...items])),
+  [['dcb', 1], ['bcd', 2], ['bcdefg', 3], ['gbcdef', 1], ['bcdefg', 1], ['eabg', 2]]);
   parent.remove();
 }
 

@@ -344,6 +344,7 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
     assert_null(fixture_find(&f, asked));
     tell(&f, epoch, 1, query, "another");
     const uint64_t again = ask(&f);
+    f.now_ns += TIME_NS / 2;
     tell(&f, epoch, 2, query, "");
 
     const struct cluster_member_activity *activities = activities_of(&f, asked);
@@ -353,7 +354,8 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
     assert_string_equal(activities[0].communicator, "world");
     assert_string_equal(activities[0].waits_for, "rank 1");
     assert_int_equal(activities[0].number, 7);
-    assert_int_equal(activities[0].age_ms, 40);
+    /* It has waited on until the other one answered. */
+    assert_int_equal(activities[0].age_ms, 40 + TIME_NS / 2 / CLOCK_NS_PER_MS);
     assert_int_equal(activities[0].n_calls, 2);
     assert_string_equal(activities[1].call, "");
     assert_string_equal(activities_of(&f, again)[0].call, "allreduce #7");

@@ -16,14 +16,20 @@
 enum {
     ANSWER_MAX = 256 * 1024,
     REQUEST_MAX = 1024,
-    LARGE_BYTES = 2 * 1024 * 1024,
-    WAIT_MS = 20000,
+    /* A large answer has more bytes than may wait for a stream. */
+    LARGE_ROWS = 48,
+    LARGE_ROW_BYTES = 128 * 1024,
+    LARGE_BYTES = LARGE_ROWS * LARGE_ROW_BYTES,
+    KERNEL_BYTES = 8 * 1024 * 1024, /* that the kernel may hold */
+    WAIT_MS = 30000,
 };
 
 struct fixture {
     struct http *_Atomic http; /* used by its own thread, too */
     atomic_int n_queries;
-    atomic_bool is_large; /* a job is told in two megabytes */
+    atomic_bool is_large; /* jobs have large answers, of which each row differs
+                             from that of the answer before */
+    atomic_bool is_last;  /* and now they say that they are the last */
     char answer[ANSWER_MAX];
 };
 
@@ -48,6 +54,23 @@ fixture_role_of(void *owner, const char *token)
     return client_token_role(token);
 }
 
+static char *
+large_answer(const struct fixture *fixture, uint64_t number)
+{
+    char *json = NULL;
+    size_t n_json = 0;
+    FILE *out = open_memstream(&json, &n_json);
+
+    fputs("{\"ranks\":[", out);
+    for (int i = 0; i < LARGE_ROWS; i++)
+        fprintf(out, "%s\n{\"row\":\"%d %s\",\"n\":%d%*s}", i > 0 ? "," : "", i,
+                atomic_load(&fixture->is_last) ? "last" : "", (int)number,
+                LARGE_ROW_BYTES, "");
+    fputs("\n]}", out);
+    fclose(out);
+    return json;
+}
+
 /* Answers at once. */
 static bool
 fixture_query(void *owner, uint64_t number, const char *job)
@@ -56,13 +79,10 @@ fixture_query(void *owner, uint64_t number, const char *job)
     char *json = NULL;
 
     atomic_fetch_add(&fixture->n_queries, 1);
-    if (atomic_load(&fixture->is_large) && job[0]) {
-        json = malloc(LARGE_BYTES);
-        memset(json, ' ', LARGE_BYTES - 1);
-        json[LARGE_BYTES - 1] = '\0';
-    } else {
+    if (atomic_load(&fixture->is_large) && job[0])
+        json = large_answer(fixture, number);
+    else
         assert_true(asprintf(&json, "{\"asked\":\"%s\"}", job) > 0);
-    }
     http_answer_query(fixture->http, number,
                       strcmp(job, "gone") == 0 ? HOOP_E_NOT_FOUND : HOOP_OK,
                       json);
@@ -398,6 +418,73 @@ nothing_is_queried_while_nobody_looks(void **state)
         close(fds[i]);
 }
 
+/* Reads on until words come, in one piece or two, and drops what was before.
+ * Returns the number of bytes. */
+static size_t
+client_skip_to(struct fixture *fixture, int fd, const char *words)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+    const size_t n_words = strlen(words);
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    char *answer = fixture->answer;
+    size_t n_kept = 0;
+    size_t n_all = 0;
+
+    while (poll(&poll_fd, 1, clock_left_ms(deadline_ns)) == 1) {
+        const ssize_t n = recv(fd, answer + n_kept, ANSWER_MAX - n_kept, 0);
+
+        if (n <= 0)
+            fail_msg("cut off after %zu bytes", n_all);
+        n_all += (size_t)n;
+        n_kept += (size_t)n;
+        if (memmem(answer, n_kept, words, n_words))
+            return n_all;
+        const size_t n_tail = n_kept < n_words ? n_kept : n_words;
+        memmove(answer, answer + n_kept - n_tail, n_tail);
+        n_kept = n_tail;
+    }
+    fail_msg("no \"%s\" in %zu bytes", words, n_all);
+    return 0;
+}
+
+/* More than may wait comes in portions. */
+static void
+large_job_comes_as_it_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+
+    atomic_store(&fixture->is_large, true);
+    const int fd = client_request(fixture, "/api/events?job=a", here);
+    for (int i = 0; i < 2; i++) {
+        client_skip_to(fixture, fd, "\"0\":{\"row\":\"0 ");
+        client_skip_to(fixture, fd, "\"47\":{\"row\":\"47 ");
+    }
+    close(fd);
+}
+
+/* A reader that was slow is not sent what has been replaced meanwhile. */
+static void
+slow_reader_is_sent_the_newest(void **state)
+{
+    enum {
+        ANSWERS = 7
+    };
+    struct fixture *fixture = *state;
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+
+    atomic_store(&fixture->is_large, true);
+    const int fd = client_request(fixture, "/api/events?job=a", here);
+    while (atomic_load(&fixture->n_queries) < ANSWERS &&
+           !clock_is_past(deadline_ns))
+        poll(NULL, 0, 10);
+    atomic_store(&fixture->is_last, true);
+    const size_t n_bytes =
+        client_skip_to(fixture, fd, "\"47\":{\"row\":\"47 last");
+    assert_in_range(n_bytes, LARGE_BYTES,
+                    KERNEL_BYTES + LIMIT_HTTP_STREAM_BYTES + 2 * LARGE_BYTES);
+    close(fd);
+}
+
 static void
 reader_that_takes_nothing_is_cut_off(void **state)
 {
@@ -406,11 +493,7 @@ reader_that_takes_nothing_is_cut_off(void **state)
 
     atomic_store(&fixture->is_large, true);
     poll_fd.fd = client_request(fixture, "/api/events?job=a", here);
-    assert_int_equal(poll(&poll_fd, 1, WAIT_MS), 1);
-    /* It was cut off for its bytes, long before it was for its time: two topics
-     * were queried once for each second of it, and at the beginning. */
-    assert_true(atomic_load(&fixture->n_queries) <=
-                2 * (LIMIT_HTTP_STREAM_BYTES / LARGE_BYTES + 4));
+    assert_int_equal(poll(&poll_fd, 1, LIMIT_HTTP_STALL_MS + WAIT_MS), 1);
     close(poll_fd.fd);
     assert_status(get(fixture, "/healthz", here), 200);
 }
@@ -527,6 +610,10 @@ main(void)
             stream_tells_the_log_the_jobs_and_its_job, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_queried_while_nobody_looks,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(large_job_comes_as_it_is_read, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(slow_reader_is_sent_the_newest, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(reader_that_takes_nothing_is_cut_off,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(token_begins_a_session, setup_token,

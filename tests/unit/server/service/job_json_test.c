@@ -47,13 +47,13 @@ jobs_tell_since_when_and_not_for_how_long(void **state)
     const struct cluster_jobs jobs = {.items = items, .n_items = 2};
     struct job_json_context later = context;
     static const char expected[] =
-        "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,\"jobs\":["
+        "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,\"jobs\":[\n"
         "{\"name\":\"a\",\"state\":\"running\",\"epoch\":7,\"size\":3,"
         "\"members\":2,\"lost\":1,\"left\":0,\"since_ms\":1700000003000,"
-        "\"is_held_up\":false,\"verdict\":\"\"},"
+        "\"is_held_up\":false,\"verdict\":\"\"},\n"
         "{\"name\":\"b\",\"state\":\"ended\",\"epoch\":0,\"size\":2,"
         "\"members\":0,\"lost\":0,\"left\":2,\"since_ms\":1700000005000,"
-        "\"is_held_up\":false,\"verdict\":\"\"}]}";
+        "\"is_held_up\":false,\"verdict\":\"\"}\n]}";
 
     (void)state;
     assert_json(jobs_json(&jobs, &nothing_known, &context), expected);
@@ -64,7 +64,7 @@ jobs_tell_since_when_and_not_for_how_long(void **state)
     assert_json(jobs_json(&jobs, &nothing_known, &later), expected);
     assert_json(jobs_json(&(struct cluster_jobs){0}, &nothing_known, &context),
                 "{\"version\":\"1.2.3\",\"since_ms\":1700000001000,"
-                "\"jobs\":[]}");
+                "\"jobs\":[\n]}");
 }
 
 static const struct cluster_member_activity activities[3] = {
@@ -88,7 +88,6 @@ job_tells_what_each_rank_is_in(void **state)
          .pid = 70,
          .host = "a",
          .state = CLUSTER_MEMBER_ACTIVE,
-         .lease_left_ns = 9 * 1000000000ull,
          .reason = ""},
         {.rank = 1,
          .pid = 71,
@@ -110,9 +109,11 @@ job_tells_what_each_rank_is_in(void **state)
         .activities = activities,
     };
 
+    struct verdict verdict;
+
     (void)state;
     assert_json(
-        job_json(&job, &context),
+        job_json(&job, &context, &verdict),
         "{\"name\":\"j\",\"state\":\"running\",\"epoch\":0,\"size\":0,"
         "\"members\":0,\"lost\":0,\"left\":0,\"since_ms\":1700000005000,"
         "\"is_held_up\":true,\"verdict\":\"A communicator is half joined: rank "
@@ -123,17 +124,18 @@ job_tells_what_each_rank_is_in(void **state)
         "a communicator must create it, in the same order.\","
         "\"culprits\":[1],\"order\":[1,2,0],"
         "\"clock_ms\":1700000005000,\"size_min\":0,"
-        "\"missing\":\"\",\"hosts\":\"\",\"ranks\":["
+        "\"missing\":\"\",\"hosts\":\"\",\"ranks\":[\n"
         "{\"rank\":0,\"state\":\"active\",\"host\":\"a\",\"pid\":70,"
-        "\"lease_left_ms\":9000,\"reason\":\"\",\"activity\":{\"calls\":1,"
+        "\"reason\":\"\",\"activity\":{\"calls\":1,"
         "\"call\":\"hoop_comm_create (3 "
         "ranks)\",\"communicator\":\"\",\"number\":3,"
-        "\"age_ms\":1500,\"waits_for\":\"rank 1 (a:71)\",\"awaited_rank\":1}},"
+        "\"since_ms\":1700000003500,\"waits_for\":\"rank 1 (a:71)\","
+        "\"awaited_rank\":1}},\n"
         "{\"rank\":1,\"state\":\"active\",\"host\":\"a\",\"pid\":71,"
-        "\"lease_left_ms\":0,\"reason\":\"\",\"activity\":{\"calls\":0}},"
+        "\"reason\":\"\",\"activity\":{\"calls\":0}},\n"
         "{\"rank\":null,\"state\":\"lost\",\"host\":\"b\\\"\\u000a\\u001b\","
-        "\"pid\":72,\"lease_left_ms\":0,\"reason\":\"reset\","
-        "\"activity\":{\"silence\":\"it is lost\"}}]}");
+        "\"pid\":72,\"reason\":\"reset\","
+        "\"activity\":{\"silence\":\"it is lost\"}}\n]}");
 }
 
 /* Return the JSON of the one rank of a job, which has told details. The caller
@@ -153,6 +155,7 @@ json_of_details(struct message_span details)
         .missing_rank = CLUSTER_RANK_ANY,
         .details = details.bytes,
         .n_details = details.n_bytes};
+    struct verdict verdict;
 
     return job_json(
         &(struct cluster_job_detail){
@@ -162,7 +165,7 @@ json_of_details(struct message_span details)
             .members = &member,
             .n_members = 1,
             .activities = &activity},
-        &context);
+        &context, &verdict);
 }
 
 static void
@@ -173,9 +176,9 @@ call_has_numbers_of_what_its_rank_has_told(void **state)
         uint32_t awaited;
         const char *end;
     } cases[] = {
-        {6, 12, "to send\",\"awaited_rank\":12,\"communicator_id\":5}}]}"},
-        {1, 0, "to send\",\"awaited_rank\":0}}]}"},
-        {0, STATUS_RANK_NONE, "to send\"}}]}"},
+        {6, 12, "to send\",\"awaited_rank\":12,\"communicator_id\":5}}\n]}"},
+        {1, 0, "to send\",\"awaited_rank\":0}}\n]}"},
+        {0, STATUS_RANK_NONE, "to send\"}}\n]}"},
     };
     static const uint8_t nonsense[] = {0xc1};
 
@@ -197,9 +200,9 @@ call_has_numbers_of_what_its_rank_has_told(void **state)
     }
     CLEANUP(free)
     char *json = json_of_details((struct message_span){nonsense, 1});
-    assert_non_null(strstr(json, "to send\"}}]}"));
+    assert_non_null(strstr(json, "to send\"}}\n]}"));
     CLEANUP(free) char *older = json_of_details((struct message_span){0});
-    assert_non_null(strstr(older, "to send\"}}]}"));
+    assert_non_null(strstr(older, "to send\"}}\n]}"));
 }
 
 static void
@@ -215,13 +218,14 @@ forming_job_has_no_activities(void **state)
         .members = &member,
         .n_members = 1,
     };
-    char *json = job_json(&job, &context);
+    struct verdict verdict;
+    char *json = job_json(&job, &context, &verdict);
 
     (void)state;
     assert_non_null(strstr(json, "\"size_min\":3,\"missing\":\"ranks 0, 1, 3\","
                                  "\"hosts\":\"a\""));
     assert_non_null(strstr(json, "\"state\":\"joining\""));
-    assert_non_null(strstr(json, "\"activity\":null}]}"));
+    assert_non_null(strstr(json, "\"activity\":null}\n]}"));
     free(json);
 }
 
@@ -280,7 +284,11 @@ running_job(const char *name, uint32_t size)
                                         .age_ns = CLOCK_NS_PER_S};
 }
 
-/* Each reply of the list and of a job keeps its verdict for the list. */
+/* The first is of a page, which is told of it, and the other is not. */
+static const struct page_query page_asks = {.number = 1};
+static const struct page_query list_asks = {.number = PAGE_QUERY_FOR_VERDICT};
+
+/* Each reply on a job keeps its verdict for the list. */
 static void
 list_shows_the_verdicts_of_replies(void **state)
 {
@@ -295,33 +303,60 @@ list_shows_the_verdicts_of_replies(void **state)
     struct job_json_context later = context;
 
     (void)state;
-    page_query_take_reply(&list, context.now_ns, verdicts);
-    page_query_take_reply(&why, context.now_ns, verdicts);
-    char *json = page_query_json(&list, verdicts, &context);
-    assert_non_null(
-        strstr(json, "\"is_held_up\":false,\"verdict\":\"\"},{\"name\":\"b\""));
+    free(page_query_take_reply(&page_asks, &list, &context, verdicts));
+    assert_null(page_query_take_reply(&list_asks, &why, &context, verdicts));
+    char *json = page_query_take_reply(&page_asks, &list, &context, verdicts);
+    assert_non_null(strstr(
+        json, "\"is_held_up\":false,\"verdict\":\"\"},\n{\"name\":\"b\""));
     assert_non_null(strstr(json, "\"verdict\":\"Nothing is stuck: "));
     free(json);
 
     /* Another job of the name has none. */
     items[1].epoch = 8;
-    page_query_take_reply(&list, context.now_ns, verdicts);
-    json = page_query_json(&list, verdicts, &context);
+    json = page_query_take_reply(&page_asks, &list, &context, verdicts);
     assert_null(strstr(json, "Nothing is stuck"));
     free(json);
 
     /* After a pause, what was true is true no more. */
-    page_query_take_reply(&why, context.now_ns, verdicts);
     items[1].epoch = 7;
-    page_query_take_reply(&list, context.now_ns, verdicts);
-    page_query_take_reply(&why, context.now_ns, verdicts);
+    free(page_query_take_reply(&page_asks, &list, &context, verdicts));
+    assert_null(page_query_take_reply(&list_asks, &why, &context, verdicts));
     later.now_ns += 6 * CLOCK_NS_PER_S;
     items[0].age_ns += 6 * CLOCK_NS_PER_S;
     items[1].age_ns += 6 * CLOCK_NS_PER_S;
-    page_query_take_reply(&list, later.now_ns, verdicts);
-    json = page_query_json(&list, verdicts, &later);
+    json = page_query_take_reply(&page_asks, &list, &later, verdicts);
     assert_null(strstr(json, "Nothing is stuck"));
     free(json);
+    page_verdicts_deinit(verdicts);
+    free(verdicts);
+}
+
+/* What a page is told of its job counts for the list, which does not ask again
+ * as long as the page does. */
+static void
+job_of_a_page_has_no_turns(void **state)
+{
+    struct page_verdicts *verdicts = calloc(1, sizeof(*verdicts));
+    struct cluster_job_summary items[] = {running_job("5", 2)};
+    const struct cluster_reply list = {.kind = CLUSTER_REPLY_JOBS,
+                                       .jobs = {.items = items, .n_items = 1}};
+    const struct cluster_reply why = {
+        .kind = CLUSTER_REPLY_WHY,
+        .job = {.line = items[0], .missing = "", .hosts = ""}};
+    uint64_t now_ns = context.now_ns;
+
+    (void)state;
+    free(page_query_take_reply(&page_asks, &list, &context, verdicts));
+    char *json = page_query_take_reply(&page_asks, &why, &context, verdicts);
+    assert_non_null(strstr(json, "\"verdict\":\"Nothing is stuck: "));
+    free(json);
+    assert_string_equal(
+        page_verdicts_find(verdicts, &items[0], now_ns)->sentence,
+        "Nothing is stuck: no rank is in a call of hoop.");
+    now_ns += CLOCK_NS_PER_S;
+    assert_null(page_verdicts_take_turn(verdicts, now_ns));
+    now_ns += 2 * CLOCK_NS_PER_S;
+    assert_string_equal(page_verdicts_take_turn(verdicts, now_ns), "5");
     page_verdicts_deinit(verdicts);
     free(verdicts);
 }
@@ -431,6 +466,7 @@ main(void)
         cmocka_unit_test(notices_and_errors_are_one_line),
         cmocka_unit_test(queries_are_bounded_and_known_by_their_tickets),
         cmocka_unit_test(list_shows_the_verdicts_of_replies),
+        cmocka_unit_test(job_of_a_page_has_no_turns),
         cmocka_unit_test(jobs_take_turns),
         cmocka_unit_test(ended_jobs_are_asked_seldom),
     };
