@@ -87,6 +87,10 @@ static const struct rule rules[] = {
      "{other} does not hear {culprit}, but both answer hoopd{waits}.",
      "Look at the network between {host2} and {host}: hoopctl doctor --peer "
      "tries both directions."},
+    {"lost", finding_all_silent_after_loss,
+     "{culprit} is lost: {reason}; none of the others answers hoopd any more.",
+     "Read the output of that process first, and then of the others, which "
+     "may have ended of its loss."},
     {"all-silent", finding_all_silent,
      "No rank answers hoopd, which last heard of {culprit} {sign} ago: they "
      "have ended without a word, or hoopd is cut off from them.",

@@ -632,6 +632,17 @@ finding_lost(const struct snapshot *snapshot, struct finding *finding)
     return true;
 }
 
+/* The others have ended of that loss, or are about to. */
+bool
+finding_all_silent_after_loss(const struct snapshot *snapshot,
+                              struct finding *finding)
+{
+    struct finding silent = {0};
+
+    return finding_all_silent(snapshot, &silent) &&
+           finding_lost(snapshot, finding);
+}
+
 bool
 finding_lost_by_stop(const struct snapshot *snapshot, struct finding *finding)
 {

@@ -43,6 +43,7 @@ finding_fn finding_link_one_way;
 finding_fn finding_link_both_ways;
 finding_fn finding_link_silent;
 finding_fn finding_all_silent;
+finding_fn finding_all_silent_after_loss;
 finding_fn finding_silent;
 finding_fn finding_half_joined;
 finding_fn finding_deadlock_of_communicators;

@@ -67,6 +67,9 @@ def check_hooprun(hoopctl, hooprun, member, folder):
     expect('the job has ended', seen[0] == UNAVAILABLE
            and 'if hooprun had started it, the job has ended' in seen[2], seen)
     end(second)
+    seen = asked(hoopctl, 'why', NAME)
+    expect('none is left', seen[0] == USAGE
+           and f'hooprun runs no job "{NAME}" of yours on this host' in seen[2], seen)
 
 
 def check_only(hoopd, hoopctl, member, folder):

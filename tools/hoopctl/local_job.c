@@ -188,6 +188,18 @@ job_adopt(const struct local_jobs *jobs)
     return HOOP_OK;
 }
 
+/* Who asks after the end learns why there is nothing to ask. */
+static void
+absence_print(const char *job)
+{
+    struct shown name;
+
+    fprintf(stderr,
+            "hoopctl: hooprun runs no job%s%s%s of yours on this host; what it "
+            "ran has ended together with its coordinator\n",
+            job ? " \"" : "", job ? show(job, &name) : "", job ? "\"" : "");
+}
+
 enum hoop_status
 local_job_adopt(const struct hoop_control_options *options)
 {
@@ -197,6 +209,8 @@ local_job_adopt(const struct hoop_control_options *options)
         variable("HOOP_TOKEN") || variable("HOOP_TOKEN_FILE"))
         return HOOP_OK;
     jobs_find(options, &jobs);
+    if (jobs.n_jobs == 0 && !options->coordinator)
+        absence_print(options->job);
     const enum hoop_status status = job_adopt(&jobs);
     for (size_t i = 0; i < jobs.n_jobs && i < JOBS_MAX; i++)
         free(jobs.jobs[i].bytes);

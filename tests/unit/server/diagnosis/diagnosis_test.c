@@ -226,6 +226,24 @@ rank_that_calls_alone_is_told_with_the_others(void **state)
     assert_int_equal(verdict.culprits[1], 0);
 }
 
+/* They have ended of the loss, which hoopd does not know yet. */
+static void
+loss_is_told_though_the_others_are_silent(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+
+    recorded_load("stopped", &recorded);
+    for (size_t i = 0; i < 3; i++) {
+        recorded.ranks[i].has_answered = false;
+        recorded.ranks[i].process.state = '\0';
+    }
+    recorded.ranks[2].state = SNAPSHOT_LOST;
+    recorded.ranks[2].reason = "frozen or unreachable";
+    sentence_check(&recorded, "lost", 2,
+                   "Rank 2 (host:1002) is lost: frozen or unreachable; none of "
+                   "the others answers hoopd any more.");
+}
+
 static void
 ended_job_names_the_rank_that_was_lost_first(void **state)
 {
@@ -457,6 +475,7 @@ main(int argc, char **argv)
         cmocka_unit_test(job_in_which_nobody_answers_is_told),
         cmocka_unit_test(rank_that_was_silent_for_a_moment_is_not_cut_off),
         cmocka_unit_test(rank_that_calls_alone_is_told_with_the_others),
+        cmocka_unit_test(loss_is_told_though_the_others_are_silent),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
         cmocka_unit_test(ended_job_tells_the_call_that_had_failed),
         cmocka_unit_test(rank_in_no_call_is_told_with_the_line_of_its_program),

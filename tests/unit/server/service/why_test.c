@@ -260,17 +260,21 @@ link_is_cut_one_way_if_questions_arrive(void **state)
                    "in allreduce #4 of 'world' for 3.0 s.");
 }
 
+/* What arrived before the silence began tells nothing. */
 static void
-link_is_cut_both_ways_if_none_arrive(void **state)
+link_is_cut_both_ways_if_both_wait_in_vain(void **state)
 {
     CLEANUP(sample_deinit) struct sample sample;
+    struct rank_asker asker = {0, 4900};
 
     sample_init(&sample);
-    sample.activities[1] = sample.activities[2];
-    sample.details[1] = sample.details[2];
-    sample.details[0].awaited_rank = 1;
-    sample.details[0].awaited_sign = AWAITED_IS_SILENT;
-    sample.details[0].awaited_silence_ms = 5000;
+    for (uint32_t i = 0; i < 2; i++) {
+        sample.details[i].awaited_rank = 1 - i;
+        sample.details[i].awaited_sign = AWAITED_IS_SILENT;
+        sample.details[i].awaited_silence_ms = 5000;
+    }
+    sample.details[1].n_askers = 1;
+    sample.details[1].askers = &asker;
     sentence_check(&sample, "link",
                    "Rank 0 (h:100) and rank 1 (h:101) do not hear each other, "
                    "but both answer hoopd; rank 0 (h:100) waits in allreduce "
@@ -293,7 +297,29 @@ longest_wait_for_a_rank_is_told(void **state)
     }
     sentence_check(&sample, "slow-rank",
                    "Nothing is stuck, but rank 2 (h:102) waited 9 s of the "
-                   "last minute for rank 1 (h:101).");
+                   "last minute for rank 1 (h:101) to call.");
+}
+
+/* The last seconds count if they hold the larger share; and a rank may tell of
+ * longer waits than there was time for. */
+static void
+wait_of_the_last_seconds_is_told(void **state)
+{
+    CLEANUP(sample_deinit) struct sample sample;
+    struct rank_wait minute = {1, 7000};
+    struct rank_wait recent = {1, UINT64_MAX};
+
+    sample_init(&sample);
+    for (size_t i = 0; i < 2; i++)
+        sample.activities[i].age_ms = 10;
+    sample.details[2].n_waits = 1;
+    sample.details[2].waits = &minute;
+    sample.details[2].recent_ms = 2500;
+    sample.details[2].n_recent_waits = 1;
+    sample.details[2].recent_waits = &recent;
+    sentence_check(&sample, "slow-rank",
+                   "Nothing is stuck, but rank 2 (h:102) waited 2.5 s of the "
+                   "last 2.5 s for rank 1 (h:101) to call.");
 }
 
 /* The coordinator knows itself for whom it makes a rank wait. */
@@ -352,8 +378,9 @@ main(void)
         cmocka_unit_test(own_process_is_told_only_of_a_rank_in_no_call),
         cmocka_unit_test(nonsense_of_a_rank_is_left_out),
         cmocka_unit_test(link_is_cut_one_way_if_questions_arrive),
-        cmocka_unit_test(link_is_cut_both_ways_if_none_arrive),
+        cmocka_unit_test(link_is_cut_both_ways_if_both_wait_in_vain),
         cmocka_unit_test(longest_wait_for_a_rank_is_told),
+        cmocka_unit_test(wait_of_the_last_seconds_is_told),
         cmocka_unit_test(call_of_the_coordinator_waits_for_whom_it_says),
         cmocka_unit_test(ended_job_tells_the_failed_call_of_its_ranks),
     };
