@@ -149,7 +149,8 @@ struct hoop_recorded_alignment {
 /* Put the times of recordings of one run on one clock: the coordinator's, if a
  * rank of each host has compared its own with that one; else, if all ranks ran
  * on one host, that host's. If neither is so, they stay as they are. Ranks of
- * one host stay exact beside each other. */
+ * one host stay exact beside each other. If one of them is NULL, all stay as they
+ * are. out_alignment may be NULL. */
 HOOP_API void
 hoop_recordings_align(hoop_recording_t *const *recordings,
                       size_t n_recordings,

@@ -125,6 +125,16 @@ recording_shift(hoop_recording_t *recording, uint64_t wall_minus_monotonic)
 }
 
 static bool
+are_all_there(hoop_recording_t *const *recordings, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!recordings || !recordings[i])
+            return false;
+    }
+    return true;
+}
+
+static bool
 are_on_one_host(hoop_recording_t *const *recordings, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -163,10 +173,8 @@ recordings_shift(hoop_recording_t *const *recordings, size_t n)
     return error_ns;
 }
 
-void
-hoop_recordings_align(hoop_recording_t *const *recordings,
-                      size_t n_recordings,
-                      struct hoop_recorded_alignment *out_alignment)
+static struct hoop_recorded_alignment
+recordings_align(hoop_recording_t *const *recordings, size_t n_recordings)
 {
     const bool is_one_host = are_on_one_host(recordings, n_recordings);
     struct hoop_recorded_alignment alignment = {
@@ -192,5 +200,22 @@ hoop_recordings_align(hoop_recording_t *const *recordings,
         for (size_t i = 1; i < n_recordings; i++)
             recording_shift(recordings[i], recordings[0]->wall_minus_monotonic);
     }
-    *out_alignment = alignment;
+    return alignment;
+}
+
+void
+hoop_recordings_align(hoop_recording_t *const *recordings,
+                      size_t n_recordings,
+                      struct hoop_recorded_alignment *out_alignment)
+{
+    struct hoop_recorded_alignment alignment = {
+        .clock = HOOP_RECORDED_CLOCK_OF_EACH_HOST,
+        .error_ns = UINT64_MAX,
+        .rank_error_ns = UINT64_MAX,
+    };
+
+    if (are_all_there(recordings, n_recordings))
+        alignment = recordings_align(recordings, n_recordings);
+    if (out_alignment)
+        *out_alignment = alignment;
 }

@@ -118,6 +118,34 @@ ranks_show_every_member(void **state)
     assert_says("ranks", 0, "testhost");
 }
 
+/* The members of this test answer no question. */
+static void
+why_names_members_that_do_not_answer(void **state)
+{
+    int code = 0;
+    struct program *program = run("why --json", &code);
+    json_t *object = json_loads(program->out.text, 0, NULL);
+
+    assert_int_equal(code, 1);
+    assert_non_null(object);
+    assert_string_equal(json_string_value(json_object_get(object, "kind")),
+                        "all-silent");
+    assert_true(json_is_true(json_object_get(object, "is_held_up")));
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(json_integer_value(json_array_get(
+                             json_object_get(object, "culprits"), i)),
+                         i);
+        json_t *rank = json_array_get(json_object_get(object, "ranks"), i);
+
+        assert_non_null(
+            strstr(json_string_value(json_object_get(rank, "silence")),
+                   "no answer within"));
+    }
+    json_decref(object);
+    program_destroy(program);
+    assert_says("why", 1, "No rank answers hoopd");
+}
+
 static void
 ranks_of_a_job_that_forms_say_who_is_missing(void **state)
 {
@@ -295,6 +323,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_shows_the_job_in_both_forms),
         cmocka_unit_test(ranks_show_every_member),
+        cmocka_unit_test(why_names_members_that_do_not_answer),
         cmocka_unit_test(ranks_of_a_job_that_forms_say_who_is_missing),
         cmocka_unit_test(store_values_go_in_and_out),
         cmocka_unit_test(store_watch_tells_what_happens),

@@ -115,9 +115,10 @@ leave(struct fixture *f,
       struct rank_totals totals)
 {
     const uint64_t ticket = fixture_step(
-        f, (struct cluster_event){.kind = CLUSTER_LEAVE,
-                                  .job = job,
-                                  .leave = {{epoch, number}, totals}});
+        f, (struct cluster_event){
+               .kind = CLUSTER_LEAVE,
+               .job = job,
+               .leave = {.member = {epoch, number}, .totals = totals}});
 
     assert_int_equal(fixture_reply(f, ticket)->status, HOOP_OK);
 }
