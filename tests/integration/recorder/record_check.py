@@ -25,7 +25,7 @@ import time
 
 import trace_check
 
-HOOPRUN, HOOPCTL, PROGRAM, PAGE, TRAIN = sys.argv[1:6]
+HOOPRUN, HOOPCTL, PROGRAM, PAGE, TRAIN = map(os.path.abspath, sys.argv[1:6])
 NEEDS_ANALYZER = '--analyzer' in sys.argv[6:]
 RANKS = 4
 SUMS = 20
