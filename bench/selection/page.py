@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """bench/selection/page.py - the parts of docs/selection.md that are measured
 
-page.py OUT: reads what run.sh wrote for both transports and replaces what stands
-between <!-- measured --> and <!-- end of measured --> there.
+page.py OUT: reads what run.sh wrote and replaces the sections of the transports
+that it measured, between <!-- measured --> and <!-- end of measured --> there.
 """
 
 import datetime
 import glob
 import os
+import re
 import sys
 
 from jobs import LIMIT, cases_of, size_text, states_of
@@ -56,14 +57,16 @@ def state_sums(folder):
                f'{len(ratios)}, worst {max(ratios):.2f}.')
 
 
-def part(out, transport):
+def section(out, transport):
+    """The text below the title of a transport."""
     folder = os.path.join(out, transport)
     cases = cases_of(folder)
-    if not cases:
-        sys.exit(f'{folder}: nothing was measured')
     even = {key: case for key, case in cases.items() if not is_uneven(key)}
     uneven = {key: case for key, case in cases.items() if is_uneven(key)}
-    texts = [f'## {TITLES[transport]}']
+    with open(os.path.join(out, 'processors'), encoding='utf-8') as file:
+        n_processors = int(file.read())
+    texts = [f'Measured {date_of(folder):%Y-%m-%d}, {n_processors} virtual '
+             f'processors, {model_of()}.']
     texts.append('\n'.join([jobs_text(folder, cases), *sums(cases),
                             *state_sums(folder)]))
     texts.append('\n'.join(f'- {text[0].upper()}{text[1:]}.'
@@ -80,9 +83,9 @@ def part(out, transport):
     return '\n\n'.join(texts)
 
 
-def date_of(out):
+def date_of(folder):
     """When the last job ended."""
-    paths = glob.glob(os.path.join(out, '*', '*.csv'))
+    paths = glob.glob(os.path.join(folder, '*.csv'))
     newest = max(map(os.path.getmtime, paths), default=0)
     return datetime.datetime.fromtimestamp(newest, datetime.timezone.utc)
 
@@ -95,19 +98,27 @@ def model_of():
     return 'an unknown processor'
 
 
+def sections_of(text):
+    """{title: what stands below it}."""
+    return dict(re.findall(r'^## (.*?)\n\n(.*?)\n*(?=^## |\Z)', text,
+                           re.MULTILINE | re.DOTALL))
+
+
 def main():
     out = sys.argv[1]
-    with open(os.path.join(out, 'processors'), encoding='utf-8') as file:
-        n_processors = int(file.read())
-    texts = [f'Measured {date_of(out):%Y-%m-%d}, {n_processors} virtual '
-             f'processors, {model_of()}.']
-    texts += [part(out, transport) for transport in TITLES]
     with open(PAGE, encoding='utf-8') as file:
         head, rest = file.read().split(BEGIN)
-    tail = rest.split(END)[1]
+    measured, tail = rest.split(END)
+    sections = sections_of(measured)
+    for transport, title in TITLES.items():
+        if cases_of(os.path.join(out, transport)):
+            sections[title] = section(out, transport)
+        else:
+            print(f'{title}: nothing was measured: it stays')
+    text = '\n\n'.join(f'## {title}\n\n{sections[title]}'
+                       for title in TITLES.values() if title in sections)
     with open(PAGE, 'w', encoding='utf-8') as file:
-        file.write(head + BEGIN + '\n' + '\n\n'.join(texts) + '\n\n' + END +
-                   tail)
+        file.write(f'{head}{BEGIN}\n{text}\n\n{END}{tail}')
 
 
 if __name__ == '__main__':
