@@ -107,7 +107,7 @@ away_body(const struct worker *worker)
 
     hoop_comm_set_timeout(world, SHORT_MS);
     WORKER_CHECK(hoop_comm_agree(world, &flags) != HOOP_OK);
-    WORKER_CHECK(strstr(hoop_error_text(), "coordinator"));
+    WORKER_CHECK(strstr(hoop_error_text(), "hoopd at "));
     WORKER_CHECK(flags == (6 | worker->index));
     hoop_comm_set_timeout(world, 0);
     coordinator_go_on(worker, WORKERS);
@@ -157,7 +157,7 @@ death_body(const struct worker *worker)
     /* All survivors agree, but that is not enough without the coordinator. */
     hoop_comm_set_timeout(world, SHORT_MS);
     WORKER_CHECK(hoop_comm_shrink(world, &rest) != HOOP_OK);
-    WORKER_CHECK(strstr(hoop_error_text(), "coordinator"));
+    WORKER_CHECK(strstr(hoop_error_text(), "hoopd at "));
     hoop_comm_set_timeout(world, 0);
     coordinator_go_on(worker, SURVIVORS);
     /* The first answers may be about the calls that have timed out. */
