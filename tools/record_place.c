@@ -35,11 +35,11 @@ record_place_is_own(unsigned place)
 }
 
 int
-record_folder_lock(const char *path)
+record_folder_lock(const char *path, int operation)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (fd < 0 || flock(fd, operation | LOCK_NB) == 0)
         return fd;
     const int error = errno;
     close(fd);
@@ -57,7 +57,7 @@ folder_fill(const char *path, struct record_folder *out_folder)
         return false;
     *out_folder = (struct record_folder){.changed = info.st_mtim};
     snprintf(out_folder->path, sizeof(out_folder->path), "%s", path);
-    const int fd = record_folder_lock(path);
+    const int fd = record_folder_lock(path, LOCK_SH);
     if (fd >= 0)
         close(fd);
     else

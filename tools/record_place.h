@@ -38,10 +38,11 @@ record_place_path(unsigned place, char out_path[RECORD_PLACE_BYTES]);
 bool
 record_place_is_own(unsigned place);
 
-/* Open a folder and try to lock it. Returns its descriptor, or -1: it cannot be
- * opened, or, with errno EWOULDBLOCK, its hooprun runs. */
+/* Open a folder and try to lock it: LOCK_EX to remove it, LOCK_SH to look whether
+ * its hooprun runs. Returns its descriptor, or -1: it cannot be opened, or, with
+ * errno EWOULDBLOCK, its hooprun runs. */
 int
-record_folder_lock(const char *path);
+record_folder_lock(const char *path, int operation);
 
 /* Return the number of folders of a place, and the folders, the last one that
  * was changed first. The caller frees them. */

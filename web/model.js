@@ -274,7 +274,7 @@ export class Log {
     if (this.entries.length <= this.most) return;
     const counts = new Map();
     for (const { job } of this.entries) counts.set(job, (counts.get(job) ?? 0) + 1);
-    const [longest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const [longest] = [...counts].reduce((a, b) => (b[1] >= a[1] ? b : a));
     this.entries.splice(this.entries.findLastIndex(({ job }) => job === longest), 1);
   }
 

@@ -301,6 +301,8 @@ enum {
     LIMIT_HTTP_STALL_MS = 15000,
     /* Entries of the log that the page shows: a few hours of a busy hoopd. */
     LIMIT_HTTP_LOG_ENTRIES = 512,
+    /* Jobs that have entries there: more than a list of jobs shows at once. */
+    LIMIT_HTTP_LOG_JOBS = 128,
     /* Pages that have shown a token, and for how long that counts: a day's
      * work. */
     LIMIT_HTTP_SESSIONS = 64,

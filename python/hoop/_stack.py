@@ -1,9 +1,10 @@
 """python/hoop/_stack.py - which line of the program this rank is at, for `hoopctl why`
 
-C asks for it in a thread that lives for that question and takes the GIL as any thread does:
-frames are only read while no other thread can change them, and nothing costs anything while
-nobody asks. The thread gets the GIL as soon as the program computes in Python, sleeps, or
-waits for a lock. While other C code holds the GIL, the stack is not known, and C says so.
+C asks for it in a thread that lives for that question and takes the GIL as any thread does,
+so nothing costs anything while nobody asks. Other threads may go on between two lines that are
+read, so a thread that runs may show a mixture of two moments. The thread gets the GIL as soon
+as the program computes in Python, sleeps, or waits for a lock. While other C code holds the
+GIL, the stack is not known, and C says so.
 """
 
 from __future__ import annotations
@@ -21,8 +22,18 @@ _FRAMES_MAX = 32
 _OTHER_FRAMES_MAX = 8
 _PACKAGE = os.path.dirname(__file__) + os.sep
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
+
+
+def _absolute(folder: str) -> str:
+    """Return the path of a folder with a separator, or one that nothing begins with if there is none."""
+    try:
+        return os.path.abspath(folder) + os.sep
+    except OSError:
+        return "\0"
+
+
 # The folder of the program, below which files are named without it.
-_HERE = os.path.abspath(sys.path[0] if sys.path else os.curdir) + os.sep
+_HERE = _absolute(sys.path[0] if sys.path else os.curdir)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 # The process that has named the reader; the list is empty until one has.
 _watched: list[int] = []

@@ -197,9 +197,13 @@ membership_leave(struct cluster *cluster,
         if (status != HOOP_OK)
             return error_pass(status);
         job_metrics_count(member, &event->leave.totals);
-        member->failure = memory_copy_charged(
-            &job->memory, event->leave.failure, event->leave.n_failure);
-        member->n_failure = event->leave.n_failure;
+        /* It is not worth that another request is refused. */
+        if (memory_check_limit(&job->memory, event->leave.n_failure) ==
+            HOOP_OK) {
+            member->failure = memory_copy_charged(
+                &job->memory, event->leave.failure, event->leave.n_failure);
+            member->n_failure = event->leave.n_failure;
+        }
 
         const struct cluster_log_notice notice =
             member_log_notice(member, CLUSTER_NOTICE_LEFT);

@@ -56,7 +56,8 @@ static const struct rule rules[] = {
     {"ended-failed", finding_ended_after_failure,
      "The job ended {age} ago, after a call of {culprit} had failed: "
      "{failure}.",
-     "Read what the ranks said of their last calls, below, and their output."},
+     "Read what the ranks said of their last calls, which hoopctl why lists, "
+     "and their output."},
     {"ended", finding_ended, "The job ended {age} ago: {detail}.", ""},
     {"mismatch", finding_mismatch,
      "The ranks call different things: {failure}.",
@@ -116,20 +117,21 @@ static const struct rule rules[] = {
      "Only {waiter} has made its call, and the {detail} others are in no call "
      "of hoop, {culprit} among them{waits}.",
      "Look whether {waiter} calls more often than the others, as by a longer "
-     "loop, or what keeps these: each rank says below what it has finished, "
+     "loop, or what keeps these: hoopctl why lists what each rank has "
+     "finished, "
      "and where its program is."},
     {"computes", finding_computes_at,
      "{culprit} is in no call of hoop and computes: {place}{waits}.",
      "Look what it computes there, and whether it has more to do than others; "
-     "its stack is below."},
+     "hoopctl why shows its stack."},
     {"computes", finding_computes,
-     "{culprit} is in no call of hoop and computes{waits}.",
+     "{culprit} is in no call of hoop and computes{detail}{waits}.",
      "Look what it computes, and whether it has more to do than others: "
      "py-spy dump --pid {pid}, or gdb -p {pid} -batch -ex bt, on "
      "{host}. " LEAVE_NO_DEBUGGER},
     {"never-calls", finding_never_calls_at,
      "{culprit} is in no call of hoop{detail}: {place}{waits}.",
-     "Look what its program waits for there; its stack is below."},
+     "Look what its program waits for there; hoopctl why shows its stack."},
     {"never-calls", finding_never_calls,
      "{culprit} is in no call of hoop{detail}{waits}.",
      "Look where its program waits: py-spy dump --pid {pid}, or gdb -p {pid} "
@@ -157,8 +159,8 @@ static const struct rule rules[] = {
     {"slow-link", finding_slow_link_lately,
      "Nothing is stuck, but data move slowly between {culprit} and {other}: "
      "{waiter} waited {detail} for bytes.",
-     "Look at the network from {host} to {host2}, and whether others use it; "
-     "hoop-perf measures it."},
+     "Look at the network between {host} and {host2}, and whether others use "
+     "it; hoop-perf measures it."},
     {"moving", finding_moves, "Nothing is stuck: {detail}.", ""},
 };
 

@@ -520,15 +520,31 @@ idle_find(const struct snapshot *snapshot, struct finding *finding)
            finding_blame(snapshot, end, finding);
 }
 
-/* Say where the program of the culprit is. Return false if it does not tell. */
+/* Say where the program of the culprit is. Return false if it does not tell:
+ * without a second line there is no stack, but maybe the reason. */
 static bool
 place_describe(struct finding *finding)
 {
     const char *stack = finding->culprit->stack;
+    const char *end = strchr(stack, '\n');
 
-    snprintf(finding->place, sizeof(finding->place), "%.*s",
-             (int)strcspn(stack, "\n"), stack);
+    if (!end)
+        return false;
+    snprintf(finding->place, sizeof(finding->place), "%.*s", (int)(end - stack),
+             stack);
     return finding->place[0] != '\0';
+}
+
+/* Add to the detail why the culprit's stack is not known, if it says so. */
+static void
+missing_stack_describe(struct finding *finding)
+{
+    const char *stack = finding->culprit->stack;
+    const size_t n = strlen(finding->detail);
+
+    if (stack[0] && !strchr(stack, '\n'))
+        snprintf(finding->detail + n, sizeof(finding->detail) - n, ": %s",
+                 stack);
 }
 
 /* One rank waits in a collective that none of several others has called, and
@@ -539,8 +555,10 @@ finding_calls_alone(const struct snapshot *snapshot, struct finding *finding)
     uint32_t n_idle = 0;
     uint32_t n_active = 0;
 
+    /* Of another communicator, not all ranks are members. */
     if (!idle_find(snapshot, finding) || finding->n_waiters != 1 ||
-        finding->waiter->call.number == 0)
+        finding->waiter->call.number == 0 ||
+        finding->waiter->call.communicator_id != 0)
         return false;
     for (size_t i = 0; i < snapshot->n_ranks; i++) {
         const struct snapshot_rank *rank = &snapshot->ranks[i];
@@ -562,8 +580,10 @@ finding_computes_at(const struct snapshot *snapshot, struct finding *finding)
 bool
 finding_computes(const struct snapshot *snapshot, struct finding *finding)
 {
-    return idle_find(snapshot, finding) &&
-           finding->culprit->process.state == 'R';
+    if (!idle_find(snapshot, finding) || finding->culprit->process.state != 'R')
+        return false;
+    missing_stack_describe(finding);
+    return true;
 }
 
 bool
@@ -574,6 +594,7 @@ finding_never_calls(const struct snapshot *snapshot, struct finding *finding)
     if (finding->culprit->process.where[0])
         snprintf(finding->detail, sizeof(finding->detail), " and sleeps in %s",
                  finding->culprit->process.where);
+    missing_stack_describe(finding);
     return true;
 }
 

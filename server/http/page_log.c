@@ -3,6 +3,7 @@
 #include "http/page_log.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct page_log_job {
     char name[LIMIT_NAME];
     size_t n_entries;
     uint64_t n_ever;
+    uint64_t newest; /* number of its newest entry */
 };
 
 struct page_log_entry {
@@ -43,6 +45,7 @@ entry_remove(struct page_log *log, struct page_log_entry *entry)
     if (--job->n_entries > 0)
         return;
     TAILQ_REMOVE(&log->jobs, job, link);
+    log->n_jobs--;
     free(job);
 }
 
@@ -69,7 +72,35 @@ job_find_or_create(struct page_log *log, const char *name)
         return NULL;
     snprintf(job->name, sizeof(job->name), "%s", name);
     TAILQ_INSERT_TAIL(&log->jobs, job, link);
+    log->n_jobs++;
     return job;
+}
+
+static bool
+is_of_hoopd(const struct page_log_job *job)
+{
+    return job->name[0] == '\0';
+}
+
+/* Remove all entries of the job that has had none for the longest time. */
+static void
+quietest_job_remove(struct page_log *log)
+{
+    struct page_log_job *quietest = NULL;
+    struct page_log_job *job = NULL;
+    struct page_log_entry *entry = NULL;
+    struct page_log_entry *next = NULL;
+
+    TAILQ_FOREACH(job, &log->jobs, link)
+    {
+        if (!is_of_hoopd(job) && (!quietest || job->newest < quietest->newest))
+            quietest = job;
+    }
+    for (entry = TAILQ_FIRST(&log->entries); entry; entry = next) {
+        next = TAILQ_NEXT(entry, link);
+        if (entry->job == quietest)
+            entry_remove(log, entry);
+    }
 }
 
 static void
@@ -112,7 +143,11 @@ page_log_add(struct page_log *log, const char *job, const char *json)
                                      .json = copy};
     TAILQ_INSERT_TAIL(&log->entries, entry, link);
     list->n_entries++;
-    if (++log->n_entries > LIMIT_HTTP_LOG_ENTRIES)
+    list->newest = log->n_ever;
+    log->n_entries++;
+    if (log->n_jobs > LIMIT_HTTP_LOG_JOBS)
+        quietest_job_remove(log);
+    else if (log->n_entries > LIMIT_HTTP_LOG_ENTRIES)
         oldest_of_longest_remove(log);
 }
 

@@ -3,7 +3,8 @@
  *
  * Each job has its own entries, and "" has those of hoopd itself. There are at
  * most LIMIT_HTTP_LOG_ENTRIES: for one more, whoever has the most loses its
- * oldest one, so that a job of many ranks takes nothing from the others. An
+ * oldest one, so that a job of many ranks takes nothing from the others. Of more
+ * than LIMIT_HTTP_LOG_JOBS the one that has been quiet longest loses all. An
  * entry tells which one of its job it is, so a page can say how many are gone.
  *
  * Thread: the owner's lock protects it.
@@ -26,6 +27,7 @@ TAILQ_HEAD(page_log_jobs, page_log_job);
 struct page_log {
     struct page_log_entries entries; /* the oldest first */
     struct page_log_jobs jobs;       /* those with entries */
+    size_t n_jobs;
     size_t n_entries;
     uint64_t n_ever; /* also the number of the newest entry */
 };

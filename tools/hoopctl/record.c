@@ -242,8 +242,8 @@ ended_run_add(struct record_set *set, const char *job)
         return HOOP_OK;
     fprintf(
         stderr,
-        "hoopctl: the run that was started at %s has ended; its records "
-        "are in %s\n",
+        "hoopctl: the run whose records changed last at %s has ended; they are "
+        "in %s\n",
         record_time_text((uint64_t)last.changed.tv_sec * 1000000000, changed),
         last.path);
     return folder_add(set, last.path);

@@ -12,6 +12,7 @@
 enum {
     /* More lines would push the verdict out of sight. */
     LINES_MAX = 20,
+    STACK_LINES_MAX = 64,
 };
 
 static json_t *
@@ -184,7 +185,8 @@ is_culprit(const struct hoop_control_verdict *verdict,
     return false;
 }
 
-/* The stack of a rank that holds up nobody would hide the others. */
+/* The stack of a rank that holds up nobody would hide the others, and so would a
+ * long one. */
 static void
 stack_show(const struct hoop_control_verdict *verdict,
            const struct hoop_control_why_rank *line)
@@ -193,7 +195,7 @@ stack_show(const struct hoop_control_verdict *verdict,
     const char *frames =
         is_culprit(verdict, line) ? first_line(line->stack, &frame) : "";
 
-    while (frames[0]) {
+    for (int i = 0; frames[0] && i < STACK_LINES_MAX; i++) {
         frames = first_line(frames, &frame);
         printf("%16s %s\n", "", frame.text);
     }

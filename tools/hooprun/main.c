@@ -178,11 +178,13 @@ records_tell(const struct options *options, const struct records *records)
     if (folder)
         warnx("what each rank called last: hoopctl record %s", folder);
     else if (records->path[0])
-        warnx("what each rank called last: hoopctl record %s (kept in %s)", job,
-              records->path);
+        warnx(
+            "what each rank called last: hoopctl record --job=%s (kept in %s)",
+            job, records->path);
     else
-        warnx("what each rank called last: hoopctl record %s, on each host",
-              job);
+        warnx(
+            "what each rank called last: hoopctl record --job=%s, on each host",
+            job);
 }
 
 static int

@@ -67,7 +67,7 @@ place_clean(unsigned place, size_t n_kept)
     for (size_t i = 0; i < n; i++) {
         if (folders[i].is_live || ++n_ended <= n_kept)
             continue;
-        const int fd = record_folder_lock(folders[i].path);
+        const int fd = record_folder_lock(folders[i].path, LOCK_EX);
         if (fd < 0)
             continue;
         folder_remove(folders[i].path);
@@ -95,7 +95,15 @@ folder_make(struct records *records, unsigned place, uint32_t n_workers)
         return false;
     records->fd = open(records->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Who lists the folders may have the lock for a moment. */
-    return records->fd >= 0 && flock(records->fd, LOCK_EX) == 0;
+    if (records->fd >= 0 && flock(records->fd, LOCK_EX) == 0)
+        return true;
+    const int error = errno;
+    if (records->fd >= 0)
+        close(records->fd);
+    records->fd = -1;
+    (void)rmdir(records->path);
+    errno = error;
+    return false;
 }
 
 void

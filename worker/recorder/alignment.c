@@ -15,12 +15,6 @@ sum_saturated(uint64_t a, uint64_t b)
 }
 
 static uint64_t
-distance(uint64_t a, uint64_t b)
-{
-    return a < b ? b - a : a - b;
-}
-
-static uint64_t
 max(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -32,37 +26,32 @@ have_same_clock(const hoop_recording_t *a, const hoop_recording_t *b)
     return a == b || (a->clock_id != 0 && a->clock_id == b->clock_id);
 }
 
-/* Returns by how much comparison is wrong at a time of CLOCK_MONOTONIC. */
-static uint64_t
-comparison_error_at(const struct recorder_comparison *comparison,
-                    uint64_t monotonic_ns)
-{
-    return sum_saturated(comparison->error_ns,
-                         distance(comparison->compared_ns, monotonic_ns) /
-                             RECORDER_DRIFT_PARTS);
-}
-
 /* Returns the comparison to use for one recording, the same for all with its
- * clock: the best at the time of the last. NULL: there is none. */
+ * clock: the best at the time of the last, of those that do not contradict it.
+ * NULL: there is none. */
 static const struct recorder_comparison *
 comparison_choose(hoop_recording_t *const *recordings,
                   size_t n,
                   const hoop_recording_t *one)
 {
+    const struct recorder_comparison *last = NULL;
     const struct recorder_comparison *chosen = NULL;
-    uint64_t last_ns = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (have_same_clock(recordings[i], one) && recordings[i]->is_compared)
-            last_ns = max(last_ns, recordings[i]->comparison.compared_ns);
+        if (have_same_clock(recordings[i], one) && recordings[i]->is_compared &&
+            (!last ||
+             recordings[i]->comparison.compared_ns > last->compared_ns))
+            last = &recordings[i]->comparison;
     }
     for (size_t i = 0; i < n; i++) {
         const struct recorder_comparison *next = &recordings[i]->comparison;
 
-        if (!have_same_clock(recordings[i], one) || !recordings[i]->is_compared)
+        if (!have_same_clock(recordings[i], one) ||
+            !recordings[i]->is_compared ||
+            recorder_comparisons_contradict(next, last))
             continue;
-        if (!chosen || comparison_error_at(next, last_ns) <
-                           comparison_error_at(chosen, last_ns))
+        if (!chosen || recorder_comparison_error(next, last->compared_ns) <
+                           recorder_comparison_error(chosen, last->compared_ns))
             chosen = next;
     }
     return chosen;
@@ -74,18 +63,18 @@ comparison_error(const struct recorder_comparison *comparison,
                  const hoop_recording_t *recording)
 {
     const uint64_t offset = recording->wall_minus_monotonic;
-    uint64_t error_ns =
-        comparison_error_at(comparison, recording->origin.seen_ns - offset);
+    uint64_t error_ns = recorder_comparison_error(
+        comparison, recording->origin.seen_ns - offset);
 
     for (size_t i = 0; i < recording->n_calls; i++) {
         const struct hoop_recorded_call *call = &recording->calls[i];
         const uint64_t end_ns =
             call->ended_ns ? call->ended_ns : call->called_ns;
 
-        error_ns = max(error_ns, comparison_error_at(comparison,
-                                                     call->called_ns - offset));
-        error_ns =
-            max(error_ns, comparison_error_at(comparison, end_ns - offset));
+        error_ns = max(error_ns, recorder_comparison_error(
+                                     comparison, call->called_ns - offset));
+        error_ns = max(error_ns,
+                       recorder_comparison_error(comparison, end_ns - offset));
     }
     return error_ns;
 }

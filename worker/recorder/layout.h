@@ -8,9 +8,10 @@
  * it; a reader with another byte order finds another magic number. A change of
  * any struct here changes RECORDER_VERSION.
  *
- * Other processes read while this one writes, so whatever may change is atomic
- * and stands behind a word that its writer changes before and after (struct
- * recorder_slot says how).
+ * Other processes read while this one writes, so a slot is atomic and stands
+ * behind a word that its writer changes before and after (struct recorder_slot
+ * says how), and a communicator behind a word of its own. Moments and comparisons
+ * take turns, and a reader takes them again if there are more afterwards.
  */
 
 #ifndef RECORDER_LAYOUT_H
@@ -18,6 +19,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/limits.h"
@@ -32,8 +34,8 @@ enum {
 /* "HOOPREC1" on a host that stores the low byte first. */
 static const uint64_t RECORDER_MAGIC = 0x31434552504f4f48;
 
-/* Two clocks drift apart by at most one part in this many: two quartzes that
- * nothing disciplines, 50 ppm each. */
+/* Two clocks drift apart by at most one part in this many: two quartzes of
+ * 50 ppm each. A clock that is being slewed may drift faster. */
 static const uint64_t RECORDER_DRIFT_PARTS = 10000;
 
 /* What a number of a record is the name of. */
@@ -181,6 +183,38 @@ enum {
     RECORDER_COMPARISONS = 2, /* take turns */
 };
 
+/* Returns by how much a comparison is wrong at a time of CLOCK_MONOTONIC. */
+static inline uint64_t
+recorder_comparison_error(const struct recorder_comparison *comparison,
+                          uint64_t monotonic_ns)
+{
+    const uint64_t distance_ns = comparison->compared_ns < monotonic_ns
+                                     ? monotonic_ns - comparison->compared_ns
+                                     : comparison->compared_ns - monotonic_ns;
+    const uint64_t drift_ns = distance_ns / RECORDER_DRIFT_PARTS;
+
+    return comparison->error_ns > UINT64_MAX - drift_ns
+               ? UINT64_MAX
+               : comparison->error_ns + drift_ns;
+}
+
+/* Returns whether one clock cannot have both offsets: the coordinator's has been
+ * set, or another coordinator answers. */
+static inline bool
+recorder_comparisons_contradict(const struct recorder_comparison *former,
+                                const struct recorder_comparison *latter)
+{
+    const uint64_t before = (uint64_t)former->offset_ns;
+    const uint64_t after = (uint64_t)latter->offset_ns;
+    const uint64_t distance_ns =
+        former->offset_ns < latter->offset_ns ? after - before : before - after;
+    const uint64_t error_ns =
+        recorder_comparison_error(former, latter->compared_ns);
+
+    return distance_ns > latter->error_ns &&
+           distance_ns - latter->error_ns > error_ns;
+}
+
 struct recorder_header {
     uint64_t magic;
     uint32_t version;
@@ -203,7 +237,7 @@ struct recorder_header {
     struct recorder_calibration calibration;
     struct recorder_comparison comparisons[RECORDER_COMPARISONS];
     _Atomic uint64_t n_comparisons; /* how many there have been; the last one is
-                                       the best */
+                                       the best that does not contradict it */
     _Atomic uint64_t n_dropped;     /* calls for which no slot was free */
     _Atomic uint64_t n_members_stored;
     _Atomic uint64_t is_closed; /* the session was left */

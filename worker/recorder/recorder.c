@@ -122,30 +122,6 @@ recorder_lives(struct recorder *recorder, uint64_t now_ns)
     return recorder->next_sign_ns;
 }
 
-/* Returns how wrong an offset is at a later time. */
-static uint64_t
-comparison_error_at(const struct recorder_comparison *comparison,
-                    uint64_t now_ns)
-{
-    return comparison->error_ns +
-           (now_ns - comparison->compared_ns) / RECORDER_DRIFT_PARTS;
-}
-
-/* Returns whether one clock cannot have both offsets: the coordinator's has been
- * set, or another coordinator answers. */
-static bool
-are_comparisons_apart(const struct recorder_comparison *former,
-                      const struct recorder_comparison *latter)
-{
-    const uint64_t before = (uint64_t)former->offset_ns;
-    const uint64_t after = (uint64_t)latter->offset_ns;
-    const uint64_t distance =
-        former->offset_ns < latter->offset_ns ? after - before : before - after;
-
-    return distance >
-           latter->error_ns + comparison_error_at(former, latter->compared_ns);
-}
-
 /* The coordinator's clock showed clock_ns at a time between asked_ns and
  * answered_ns. The middle is wrong by at most half of that. */
 void
@@ -165,8 +141,9 @@ recorder_compare_clocks(struct recorder *recorder,
         .compared_ns = trip->answered_ns,
     };
 
-    if (n > 0 && made.error_ns > comparison_error_at(kept, made.compared_ns) &&
-        !are_comparisons_apart(kept, &made))
+    if (n > 0 &&
+        made.error_ns > recorder_comparison_error(kept, made.compared_ns) &&
+        !recorder_comparisons_contradict(kept, &made))
         return;
     header->comparisons[n % RECORDER_COMPARISONS] = made;
     store(&header->n_comparisons, n + 1);

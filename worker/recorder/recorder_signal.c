@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "recorder/recorder_file.h"
 
 enum {
@@ -32,7 +33,6 @@ enum {
 struct signal_copy {
     const struct recorder_memory *memory;
     int folder_fd;
-    pid_t pid; /* a forked child makes no copies */
     char unfinished[LIMIT_NAME];
     char name[RECORDER_FILE_NAME];
 };
@@ -40,6 +40,7 @@ struct signal_copy {
 static _Atomic(struct signal_copy *) copies[COPIES_MAX];
 static atomic_uint n_handlers; /* that run now */
 static atomic_flag is_copying = ATOMIC_FLAG_INIT;
+static atomic_int owner_pid; /* the process that these are of */
 
 /* Copy an entry that begins with a word whose lowest bit says that it is being
  * written. */
@@ -138,8 +139,6 @@ static_assert(sizeof(struct recorder_comm) % sizeof(uint64_t) == 0 &&
 static void
 copy_make(const struct signal_copy *copy)
 {
-    if (copy->pid != getpid())
-        return;
     (void)unlinkat(copy->folder_fd, copy->unfinished, 0);
     const int fd = openat(copy->folder_fd, copy->unfinished,
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -158,8 +157,12 @@ static void
 signal_handle(int number)
 {
     const int error = errno;
+    /* A thread that is cancelled here would leave both marks. */
+    CLEANUP(cancel_release) const int held = cancel_hold();
 
     (void)number;
+    if (atomic_load(&owner_pid) != getpid())
+        return;
     atomic_fetch_add(&n_handlers, 1);
     if (!atomic_flag_test_and_set(&is_copying)) {
         for (size_t i = 0; i < COPIES_MAX; i++) {
@@ -212,6 +215,19 @@ handler_install(const char *name)
     return HOOP_OK;
 }
 
+/* In a forked child, forget what is the parent's: its handlers may have been
+ * under way, and its copies are none of the child's. */
+static void
+child_begin(void)
+{
+    if (atomic_exchange(&owner_pid, getpid()) == getpid())
+        return;
+    for (size_t i = 0; i < COPIES_MAX; i++)
+        atomic_store(&copies[i], NULL);
+    atomic_store(&n_handlers, 0);
+    atomic_flag_clear(&is_copying);
+}
+
 static enum hoop_status
 copy_add(struct signal_copy *copy)
 {
@@ -235,8 +251,8 @@ recorder_signal_add(const struct recorder_memory *memory,
 
     if (!copy)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the recorder");
+    child_begin();
     copy->memory = memory;
-    copy->pid = getpid();
     recorder_file_name(options, ".copy", copy->name);
     copy->folder_fd = open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (copy->folder_fd < 0)
@@ -259,6 +275,8 @@ recorder_signal_add(const struct recorder_memory *memory,
 void
 recorder_signal_remove(const struct recorder_memory *memory)
 {
+    if (atomic_load(&owner_pid) != getpid())
+        return;
     for (size_t i = 0; i < COPIES_MAX; i++) {
         struct signal_copy *copy = atomic_load(&copies[i]);
 

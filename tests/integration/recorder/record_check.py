@@ -373,7 +373,7 @@ def hooprun_record(name, ending, n_ranks=RANKS):
 
 def kept_folder(name, error):
     """The folder in the last line of a hooprun that has failed."""
-    said = re.search(rf'^hooprun: what each rank called last: hoopctl record {name} '
+    said = re.search(rf'^hooprun: what each rank called last: hoopctl record --job={name} '
                      r'\(kept in (/\S+)\)$', error.splitlines()[-1])
     assert said, error
     return said[1]

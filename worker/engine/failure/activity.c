@@ -339,6 +339,8 @@ asker_add(struct engine_activity *activity, uint32_t rank, uint64_t age_ms)
     }
     if (details->n_askers < LIMIT_ACTIVITY_ASKERS)
         place = &activity->askers[details->n_askers++];
+    else if (age_ms >= place->age_ms)
+        return;
     *place = (struct rank_asker){.rank = rank, .age_ms = age_ms};
 }
 

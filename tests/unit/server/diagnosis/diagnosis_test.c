@@ -308,7 +308,7 @@ rank_in_no_call_is_told_with_the_line_of_its_program(void **state)
             "train.py:41 in load\ntrain.py:88 in main";
         sentence_check(&recorded, kinds[i], 2, sentences[i]);
         diagnosis_make(&recorded.snapshot, &verdict);
-        assert_non_null(strstr(verdict.advice, "its stack is below"));
+        assert_non_null(strstr(verdict.advice, "hoopctl why shows its stack"));
     }
 }
 

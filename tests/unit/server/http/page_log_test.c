@@ -117,7 +117,7 @@ noisy_job_takes_nothing_from_others(void **state)
 }
 
 static void
-many_jobs_have_one_entry_each(void **state)
+new_job_takes_the_place_of_the_quietest(void **state)
 {
     struct page_log log;
     char job[16];
@@ -128,11 +128,16 @@ many_jobs_have_one_entry_each(void **state)
         snprintf(job, sizeof(job), "job%d", i);
         page_log_add(&log, job, "{\"a\":1}");
     }
+    page_log_add(&log, "", "{\"a\":1}");
+    add_many(&log, "last", 3);
     char *text = written(&log, 0);
-    assert_int_equal(entries_in(text), LIMIT_HTTP_LOG_ENTRIES);
-    /* The oldest are gone. */
-    assert_null(strstr(text, "ab-10\n"));
-    assert_non_null(strstr(text, "ab-11\n"));
+    /* One of each, but for the last job and hoopd. */
+    assert_int_equal(entries_in(text), LIMIT_HTTP_LOG_JOBS + 2);
+    snprintf(job, sizeof(job), "ab-%d\n", LIMIT_HTTP_LOG_ENTRIES + 10);
+    assert_non_null(strstr(text, job));
+    assert_null(strstr(text, "ab-11\n"));
+    assert_non_null(strstr(text, "{\"nth\":1,\"last\":1}"));
+    assert_non_null(strstr(text, "{\"nth\":3,\"last\":3}"));
     free(text);
     page_log_deinit(&log);
 }
@@ -143,7 +148,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_numbered_in_the_log_and_in_their_job),
         cmocka_unit_test(noisy_job_takes_nothing_from_others),
-        cmocka_unit_test(many_jobs_have_one_entry_each),
+        cmocka_unit_test(new_job_takes_the_place_of_the_quietest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
