@@ -168,7 +168,7 @@ path_add_sample(struct path *path,
         seen->n_disordered = sample->n_disordered;
     }
     if (path->last_ns > 0 && sample->n_received != path->last.n_received)
-        path->heard_ns = now_ns;
+        path->heard_ns = path->last_ns;
     path->last = *sample;
     path->last_ns = now_ns;
 }

@@ -44,8 +44,9 @@ struct path {
     struct path_sample seen; /* the part that is accounted for */
     struct path_sample last;
     uint64_t last_ns;
-    uint64_t heard_ns; /* the first sample that saw the last packets that came,
-                          also those that were sent again; 0: none came */
+    uint64_t heard_ns; /* the sample before the last packets that came, also
+                          those that were sent again: the earliest that they
+                          can have come; 0: none came */
     double loss; /* fraction of lost packets; rises at once, falls slowly */
 };
 
