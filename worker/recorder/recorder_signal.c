@@ -42,6 +42,16 @@ static atomic_uint n_handlers; /* that run now */
 static atomic_flag is_copying = ATOMIC_FLAG_INIT;
 static atomic_int owner_pid; /* the process that these are of */
 
+/* Copy words in their order. What is loaded afterwards is loaded later. */
+static void
+words_copy(const _Atomic uint64_t *words, size_t n_bytes, void *out_words)
+{
+    uint64_t *to = out_words;
+
+    for (size_t i = 0; i < n_bytes / sizeof(*words); i++)
+        to[i] = atomic_load_explicit(&words[i], memory_order_acquire);
+}
+
 /* Copy an entry that begins with a word whose lowest bit says that it is being
  * written. */
 static void
@@ -51,10 +61,7 @@ entry_copy(const _Atomic uint64_t *entry, size_t n_bytes, uint64_t *out_entry)
         const uint64_t word =
             atomic_load_explicit(&entry[0], memory_order_acquire);
 
-        for (size_t j = 0; j < n_bytes / sizeof(*entry); j++)
-            out_entry[j] =
-                atomic_load_explicit(&entry[j], memory_order_relaxed);
-        atomic_thread_fence(memory_order_acquire);
+        words_copy(entry, n_bytes, out_entry);
         if (out_entry[0] == word &&
             atomic_load_explicit(&entry[0], memory_order_relaxed) == word)
             return;
@@ -80,25 +87,31 @@ bytes_write(int fd, const void *bytes, size_t n_bytes)
     return true;
 }
 
-/* Write the header with the moments as they were when it counted them. */
+/* Write the header with the moments and comparisons as they were when it counted
+ * them. */
 static bool
 header_write(int fd, const struct recorder_memory *memory)
 {
-    const struct recorder_calibration *calibration =
-        &memory->header.calibration;
+    const struct recorder_header *from = &memory->header;
     struct recorder_header header;
-    uint64_t n = 0;
 
     for (unsigned i = 0; i < TRIES_MAX; i++) {
-        n = atomic_load_explicit(&calibration->n_moments, memory_order_acquire);
-        memcpy(&header, &memory->header, sizeof(header));
-        atomic_thread_fence(memory_order_acquire);
-        if (atomic_load_explicit(&calibration->n_moments,
-                                 memory_order_relaxed) == n)
+        const uint64_t n_moments = atomic_load_explicit(
+            &from->calibration.n_moments, memory_order_acquire);
+        const uint64_t n_comparisons =
+            atomic_load_explicit(&from->n_comparisons, memory_order_acquire);
+
+        words_copy((const _Atomic uint64_t *)from, sizeof(header), &header);
+        atomic_store_explicit(&header.calibration.n_moments, n_moments,
+                              memory_order_relaxed);
+        atomic_store_explicit(&header.n_comparisons, n_comparisons,
+                              memory_order_relaxed);
+        if (atomic_load_explicit(&from->calibration.n_moments,
+                                 memory_order_relaxed) == n_moments &&
+            atomic_load_explicit(&from->n_comparisons, memory_order_relaxed) ==
+                n_comparisons)
             break;
     }
-    atomic_store_explicit(&header.calibration.n_moments, n,
-                          memory_order_relaxed);
     return bytes_write(fd, &header, sizeof(header));
 }
 
@@ -130,7 +143,8 @@ memory_write(int fd, const struct recorder_memory *memory)
     return is_good;
 }
 
-static_assert(sizeof(struct recorder_comm) % sizeof(uint64_t) == 0 &&
+static_assert(sizeof(struct recorder_header) % sizeof(uint64_t) == 0 &&
+                  sizeof(struct recorder_comm) % sizeof(uint64_t) == 0 &&
                   offsetof(struct recorder_memory, names) ==
                       sizeof(struct recorder_header) &&
                   LIMIT_RECORDER_CALLS % SLOTS_AT_ONCE == 0,
