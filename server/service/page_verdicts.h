@@ -62,7 +62,8 @@ page_verdicts_list(struct page_verdicts *verdicts,
 const char *
 page_verdicts_take_turn(struct page_verdicts *verdicts, uint64_t now_ns);
 
-/* A page watches the job, which is asked for that: it has no turns for now. */
+/* A page watches the job, which is asked for that: while it does, the job has no
+ * turns. */
 void
 page_verdicts_watch(struct page_verdicts *verdicts,
                     const char *job,

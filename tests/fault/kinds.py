@@ -176,7 +176,10 @@ def mismatch(job):
 
 def missing(job):
     job.start(job.others[0])
-    while job.why()['kind'] != 'missing':
+    deadline = time.monotonic() + 60
+    while (seen := job.why())['kind'] != 'missing':
+        if time.monotonic() > deadline:
+            raise Wrong(f'no rank is missing: {seen}')
         time.sleep(0.02)
     yield
     job.start(*job.others[1:])

@@ -175,6 +175,8 @@ records_tell(const struct options *options, const struct records *records)
     char job[JOB_TEXT_MAX];
 
     hoop_escape(options->job, job, sizeof(job));
+    if (folder && options->hosts.n_hosts == 0 && access(folder, F_OK) != 0)
+        return; /* no rank could make it, and each has said so */
     if (folder)
         warnx("what each rank called last: hoopctl record %s", folder);
     else if (records->path[0])
