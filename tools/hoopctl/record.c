@@ -173,8 +173,8 @@ place_add(struct record_set *set, const char *path)
  * The records of hooprun.
  */
 
-/* Returns whether the records of a folder are of this job, which the first one
- * tells that can be read. */
+/* Returns whether a folder has records, and of this job if job is not NULL: the
+ * first one that can be read tells. */
 static bool
 folder_is_of(const char *path, const char *job)
 {
@@ -191,7 +191,8 @@ folder_is_of(const char *path, const char *job)
             recording = NULL;
     }
     const bool is_of =
-        recording && strcmp(hoop_recording_origin(recording)->job, job) == 0;
+        recording &&
+        (!job || strcmp(hoop_recording_origin(recording)->job, job) == 0);
 
     hoop_recording_destroy(recording);
     if (folder)
@@ -210,8 +211,7 @@ live_runs_add(struct record_set *set, const char *job)
         const size_t n = record_folders_list(place, &folders);
 
         for (size_t i = 0; status == HOOP_OK && i < n; i++) {
-            if (folders[i].is_live &&
-                (!job || folder_is_of(folders[i].path, job)))
+            if (folders[i].is_live && folder_is_of(folders[i].path, job))
                 status = folder_add(set, folders[i].path);
         }
         free(folders);
@@ -231,8 +231,8 @@ ended_run_add(struct record_set *set, const char *job)
         const size_t n = record_folders_list(place, &folders);
         size_t i = 0;
 
-        while (i < n && (folders[i].is_live ||
-                         (job && !folder_is_of(folders[i].path, job))))
+        while (i < n &&
+               (folders[i].is_live || !folder_is_of(folders[i].path, job)))
             i++;
         if (i < n && folders[i].changed.tv_sec > last.changed.tv_sec)
             last = folders[i];

@@ -19,18 +19,19 @@
 
 enum {
     FOLDER_MODE = 0700,
-    /* What a worker takes at most: its record, and that of the run before,
-     * which a restart keeps. */
-    WORKER_BYTES = 2 * 2 * 1024 * 1024,
+    RECORD_BYTES = 2 * 1024 * 1024, /* at most */
     /* How much of the free memory or disk the records may take. */
     SHARE_MAX = 2,
 };
 
-/* Return whether there is room for the records of n_workers. */
+/* Return whether there is room for the records of n_workers: of each its own,
+ * that of the run before, which a restart keeps, and with HOOP_RECORDER_SIGNAL
+ * their copy, before and after it is whole. */
 static bool
 has_room(const char *place, uint32_t n_workers)
 {
-    const uint64_t needed = (uint64_t)n_workers * WORKER_BYTES;
+    const uint64_t n_records = variable("HOOP_RECORDER_SIGNAL") ? 4 : 2;
+    const uint64_t needed = n_workers * n_records * RECORD_BYTES;
     struct statvfs info;
 
     if (statvfs(place, &info) != 0)
@@ -130,6 +131,8 @@ records_close(struct records *records, int exit_code)
         return false;
     if (exit_code == EXIT_SUCCESS)
         folder_remove(records->path);
+    /* hoopctl record shows the run that has ended last. */
+    (void)futimens(records->fd, NULL);
     /* It can be removed if nothing was recorded. */
     const bool is_kept = exit_code != EXIT_SUCCESS &&
                          rmdir(records->path) != 0 && errno == ENOTEMPTY;
