@@ -203,6 +203,8 @@ membership_leave(struct cluster *cluster,
             member->failure = memory_copy_charged(
                 &job->memory, event->leave.failure, event->leave.n_failure);
             member->n_failure = event->leave.n_failure;
+        } else {
+            error_clear();
         }
 
         const struct cluster_log_notice notice =

@@ -14,7 +14,6 @@ struct page_log_job {
     char name[LIMIT_NAME];
     size_t n_entries;
     uint64_t n_ever;
-    uint64_t newest; /* number of its newest entry */
 };
 
 struct page_log_entry {
@@ -86,16 +85,12 @@ is_of_hoopd(const struct page_log_job *job)
 static void
 quietest_job_remove(struct page_log *log)
 {
-    struct page_log_job *quietest = NULL;
-    struct page_log_job *job = NULL;
+    struct page_log_job *quietest = TAILQ_FIRST(&log->jobs);
     struct page_log_entry *entry = NULL;
     struct page_log_entry *next = NULL;
 
-    TAILQ_FOREACH(job, &log->jobs, link)
-    {
-        if (!is_of_hoopd(job) && (!quietest || job->newest < quietest->newest))
-            quietest = job;
-    }
+    if (is_of_hoopd(quietest))
+        quietest = TAILQ_NEXT(quietest, link);
     for (entry = TAILQ_FIRST(&log->entries); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
         if (entry->job == quietest)
@@ -143,7 +138,8 @@ page_log_add(struct page_log *log, const char *job, const char *json)
                                      .json = copy};
     TAILQ_INSERT_TAIL(&log->entries, entry, link);
     list->n_entries++;
-    list->newest = log->n_ever;
+    TAILQ_REMOVE(&log->jobs, list, link);
+    TAILQ_INSERT_TAIL(&log->jobs, list, link);
     log->n_entries++;
     if (log->n_jobs > LIMIT_HTTP_LOG_JOBS)
         quietest_job_remove(log);

@@ -26,7 +26,7 @@ TAILQ_HEAD(page_log_jobs, page_log_job);
 
 struct page_log {
     struct page_log_entries entries; /* the oldest first */
-    struct page_log_jobs jobs;       /* those with entries */
+    struct page_log_jobs jobs; /* those with entries, the quietest first */
     size_t n_jobs;
     size_t n_entries;
     uint64_t n_ever; /* also the number of the newest entry */

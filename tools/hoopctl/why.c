@@ -221,7 +221,8 @@ line_show(const struct hoop_control_why_rank *line)
         printf("; its last failure: %s", show(line->failure, &text));
     if (line->stack[0]) {
         (void)first_line(line->stack, &text);
-        printf("; at %s", text.text);
+        /* A line alone says why there is no stack. */
+        printf("; %s%s", strchr(line->stack, '\n') ? "at " : "", text.text);
     }
     printf("\n");
 }

@@ -20,6 +20,7 @@
 #include "engine/state.h"
 #include "net/socket.h"
 #include "net/tls.h"
+#include "recorder/recorder_signal.h"
 #include "transport/shm/segment.h"
 
 enum hoop_status
@@ -37,6 +38,7 @@ void
 engine_mark_forked_child(struct engine *engine)
 {
     engine->is_forked_child = true;
+    recorder_signal_forget();
 }
 
 void

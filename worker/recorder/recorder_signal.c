@@ -229,19 +229,6 @@ handler_install(const char *name)
     return HOOP_OK;
 }
 
-/* In a forked child, forget what is the parent's: its handlers may have been
- * under way, and its copies are none of the child's. */
-static void
-child_begin(void)
-{
-    if (atomic_exchange(&owner_pid, getpid()) == getpid())
-        return;
-    for (size_t i = 0; i < COPIES_MAX; i++)
-        atomic_store(&copies[i], NULL);
-    atomic_store(&n_handlers, 0);
-    atomic_flag_clear(&is_copying);
-}
-
 static enum hoop_status
 copy_add(struct signal_copy *copy)
 {
@@ -265,7 +252,7 @@ recorder_signal_add(const struct recorder_memory *memory,
 
     if (!copy)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the recorder");
-    child_begin();
+    atomic_store(&owner_pid, getpid());
     copy->memory = memory;
     recorder_file_name(options, ".copy", copy->name);
     copy->folder_fd = open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -289,8 +276,6 @@ recorder_signal_add(const struct recorder_memory *memory,
 void
 recorder_signal_remove(const struct recorder_memory *memory)
 {
-    if (atomic_load(&owner_pid) != getpid())
-        return;
     for (size_t i = 0; i < COPIES_MAX; i++) {
         struct signal_copy *copy = atomic_load(&copies[i]);
 
@@ -303,4 +288,13 @@ recorder_signal_remove(const struct recorder_memory *memory)
         close(copy->folder_fd);
         free(copy);
     }
+}
+
+void
+recorder_signal_forget(void)
+{
+    for (size_t i = 0; i < COPIES_MAX; i++)
+        atomic_store(&copies[i], NULL);
+    atomic_store(&n_handlers, 0);
+    atomic_flag_clear(&is_copying);
 }

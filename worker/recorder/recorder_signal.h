@@ -16,5 +16,9 @@ recorder_signal_add(const struct recorder_memory *memory,
  * this also if nothing was added. */
 void
 recorder_signal_remove(const struct recorder_memory *memory);
+/* In a forked child, before it has another thread: what was added is the
+ * parent's, and a handler that was under way there does not end here. */
+void
+recorder_signal_forget(void);
 
 #endif

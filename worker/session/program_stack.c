@@ -83,7 +83,11 @@ reader_run(void *owner)
     pthread_mutex_unlock(&stack.lock);
     if (read)
         read(text, sizeof(text));
+    text[sizeof(text) - 2] = '\0';
     text[sizeof(text) - 1] = '\0';
+    /* A text without an end of line says why there is no stack. */
+    if (text[0] && !strchr(text, '\n'))
+        text[strlen(text)] = '\n';
 
     pthread_mutex_lock(&stack.lock);
     memcpy(stack.text, text, sizeof(text));

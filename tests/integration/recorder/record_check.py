@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import trace_check
@@ -323,8 +324,7 @@ def hanging_job(folder):
             [HOOPRUN, '-n', str(RANKS), PROGRAM, 'hangs'], text=True,
             stdout=subprocess.PIPE, env=environment) as running:
         try:
-            while 'pauses' not in (line := running.stdout.readline()):
-                assert line, 'the job has ended'
+            await_pause(running)
             check_hanging(folder)
             check_copy(folder)
             check_text(folder)
@@ -388,6 +388,17 @@ def pid_of(line):
     return int(re.match(r' +\d+ \S+:(\d+) ', line)[1])
 
 
+def await_pause(running):
+    """Returns when a job says that it pauses."""
+    watchdog = threading.Timer(60, running.kill)
+    watchdog.start()
+    try:
+        while 'pauses' not in (line := running.stdout.readline()):
+            assert line, 'the job has ended, or says nothing'
+    finally:
+        watchdog.cancel()
+
+
 def await_lines(name, is_reached):
     """The lines of the ranks of a job, once they are as a function wants."""
     deadline = time.monotonic() + 60
@@ -427,8 +438,7 @@ def check_live(name):
     """Two jobs of hooprun at a time: a job that hangs, and one that ends."""
     with hooprun_record(name, 'hangs') as running:
         try:
-            while 'pauses' not in (line := running.stdout.readline()):
-                assert line, 'the job has ended'
+            await_pause(running)
             other = hooprun_record(name + '-other', 'good')
             error = other.communicate(timeout=100)[1]
             assert other.returncode == 0 and 'hoopctl record' not in error, error
@@ -462,8 +472,7 @@ def check_own_folder(root):
              'hangs'], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment, cwd=root) as running:
         try:
-            while 'pauses' not in (line := running.stdout.readline()):
-                assert line, 'the job has ended'
+            await_pause(running)
             await_lines(name, lambda lines: 'in no call' in lines[MISSING])
         finally:
             running.terminate()

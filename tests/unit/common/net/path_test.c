@@ -271,6 +271,23 @@ loss_of_what_comes_is_seen_by_its_order(void **state)
     assert_true(path.loss > 0.09 && path.loss < 0.11);
 }
 
+/* Packets came between two samples, and none after the second. */
+static void
+packets_are_dated_by_the_sample_before_them(void **state)
+{
+    struct observed observed = {.sample = {.n_received = 5}};
+
+    (void)observe(&observed);
+    assert_int_equal(observed.path.heard_ns, 0);
+    const uint64_t before_ns = observed.now_ns;
+    observed.now_ns += 60 * CLOCK_NS_PER_S;
+    observed.sample.n_received++;
+    (void)observe(&observed);
+    assert_int_equal(observed.path.heard_ns, before_ns);
+    (void)observe(&observed);
+    assert_int_equal(observed.path.heard_ns, before_ns);
+}
+
 struct listener {
     int fd;
     struct address address;
@@ -389,6 +406,7 @@ main(void)
         cmocka_unit_test(what_had_arrived_is_told_before_it_counts),
         cmocka_unit_test(loss_of_before_is_known_at_once),
         cmocka_unit_test(loss_of_what_comes_is_seen_by_its_order),
+        cmocka_unit_test(packets_are_dated_by_the_sample_before_them),
         cmocka_unit_test(process_that_runs_answers),
         cmocka_unit_test(process_that_is_stopped_is_reached_only),
         cmocka_unit_test(nobody_answers_where_nobody_listens),

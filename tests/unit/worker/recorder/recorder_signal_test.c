@@ -2,9 +2,11 @@
  * is what had been recorded until then */
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "recorder/recorder_signal.h"
 #include "unit/worker/recorder/recorder_fixture.h"
 
 enum {
@@ -105,11 +107,60 @@ copy_is_whole_while_calls_are_recorded(void **state)
     recorder_fixture_close(&fixture);
 }
 
+/* In a child: nothing is copied until it has a recorder of its own. Returns
+ * whether that was so. */
+static bool
+child_copies_its_own_alone(const struct recorder_fixture *fixture)
+{
+    const struct recorder_options options = {.folder = fixture->folder,
+                                             .signal = "USR1",
+                                             .job = "child",
+                                             .host = "",
+                                             .size = 1};
+    char parents[TEMPORARY_FILE];
+    char own[TEMPORARY_FILE];
+    struct recorder *recorder = NULL;
+
+    snprintf(parents, sizeof(parents), "%s/job.3.copy.hoopr", fixture->folder);
+    snprintf(own, sizeof(own), "%s/child.0.copy.hoopr", fixture->folder);
+    raise(SIGUSR1);
+    if (access(parents, F_OK) == 0)
+        return false;
+    recorder_signal_forget();
+    if (recorder_create(&options, &recorder) != HOOP_OK)
+        return false;
+    raise(SIGUSR1);
+    const bool is_good = access(own, F_OK) == 0 && access(parents, F_OK) != 0;
+    recorder_destroy(recorder);
+    return is_good;
+}
+
+static void
+forked_child_copies_nothing_of_its_parent(void **state)
+{
+    struct recorder_fixture fixture;
+    int status = 0;
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(child_copies_its_own_alone(&fixture) ? EXIT_SUCCESS
+                                                   : EXIT_FAILURE);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_SUCCESS);
+    hoop_recording_destroy(copy_take(&fixture));
+    recorder_fixture_close(&fixture);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signal_copies_the_record_as_it_is),
+        cmocka_unit_test(forked_child_copies_nothing_of_its_parent),
         cmocka_unit_test(copy_is_whole_while_calls_are_recorded),
         cmocka_unit_test(signal_of_the_program_or_none_is_refused),
     };
