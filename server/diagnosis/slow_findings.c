@@ -11,7 +11,6 @@ enum {
      * or for half of the last seconds. */
     SLOW_IN_MINUTE_PERCENT = 10,
     SLOW_LATELY_PERCENT = 50,
-    MINUTE_MS = 60000,
     /* A call of a rank for which others wait is shorter. */
     SHORT_CALL_MS = 300,
     /* Before a slow link bytes wait for so long at least, and before each other
@@ -132,25 +131,18 @@ finding_slow_link(const struct snapshot *snapshot, struct finding *finding)
 static bool
 is_long_wait(const struct snapshot_wait *wait)
 {
-    const uint64_t percent = wait->span_ms < MINUTE_MS ? SLOW_LATELY_PERCENT
-                                                       : SLOW_IN_MINUTE_PERCENT;
+    const uint64_t percent = wait->span_ms < SNAPSHOT_MINUTE_MS
+                                 ? SLOW_LATELY_PERCENT
+                                 : SLOW_IN_MINUTE_PERCENT;
 
     return wait->span_ms > 0 && wait->wait_ms * 100 >= wait->span_ms * percent;
-}
-
-/* Return whether wait takes a larger share of its time than other does. */
-static bool
-is_longer_wait(const struct snapshot_wait *wait,
-               const struct snapshot_wait *other)
-{
-    return wait->wait_ms * other->span_ms > other->wait_ms * wait->span_ms;
 }
 
 /* Write "41 s of the last minute" or "1.9 s of the last 2.8 s". */
 static void
 wait_describe(const struct snapshot_wait *wait, struct finding *finding)
 {
-    if (wait->span_ms < MINUTE_MS)
+    if (wait->span_ms < SNAPSHOT_MINUTE_MS)
         snprintf(finding->detail, sizeof(finding->detail),
                  "%.1f s of the last %.1f s", (double)wait->wait_ms / 1000,
                  (double)wait->span_ms / 1000);
@@ -170,7 +162,8 @@ slowest_rank(const struct snapshot *snapshot)
         const struct snapshot_rank *rank = &snapshot->ranks[i];
 
         if (is_active(rank) && is_long_wait(&rank->held_up) &&
-            (!slowest || is_longer_wait(&rank->held_up, &slowest->held_up)))
+            (!slowest ||
+             snapshot_wait_is_longer(&rank->held_up, &slowest->held_up)))
             slowest = rank;
     }
     return slowest;
@@ -234,7 +227,8 @@ finding_slow_link_lately(const struct snapshot *snapshot,
 
         if (is_active(rank) && is_long_wait(&rank->waiting) &&
             (!finding->waiter ||
-             is_longer_wait(&rank->waiting, &finding->waiter->waiting)))
+             snapshot_wait_is_longer(&rank->waiting,
+                                     &finding->waiter->waiting)))
             finding->waiter = rank;
     }
     if (!finding->waiter)

@@ -78,8 +78,22 @@ struct snapshot_process {
 struct snapshot_wait {
     uint32_t rank; /* the other one, or SNAPSHOT_NO_RANK */
     uint64_t wait_ms;
-    uint64_t span_ms; /* of so much: a minute, or the last seconds */
+    uint64_t span_ms; /* of so much: SNAPSHOT_MINUTE_MS, or the last seconds */
 };
+
+enum {
+    SNAPSHOT_MINUTE_MS = 60000,
+};
+
+/* Return whether wait takes a larger share of its time than other does, which
+ * may be of no time. */
+static inline bool
+snapshot_wait_is_longer(const struct snapshot_wait *wait,
+                        const struct snapshot_wait *other)
+{
+    return other->span_ms == 0 ||
+           wait->wait_ms * other->span_ms > other->wait_ms * wait->span_ms;
+}
 
 struct snapshot_rank {
     uint32_t rank; /* SNAPSHOT_NO_RANK: not given yet */

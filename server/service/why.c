@@ -2,6 +2,7 @@
 
 #include "service/why.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ enum {
     WHY_FAILURES_MAX = 256,
     WHY_STACKS_MAX = 64, /* likewise */
 };
+
+static_assert(SNAPSHOT_MINUTE_MS == STATUS_MINUTE_MS, "ranks tell of a minute");
 
 /* The snapshot of a job, and what it points to. */
 struct job_snapshot {
@@ -117,9 +120,8 @@ rank_fill_details(const struct activity_details *from,
     rank->finished = from->finished;
     rank->failure = from->failure;
     rank->stack = status_span_text(from->stack);
-    rank->failure_status = from->failure_status <= HOOP_E_RANK_FAILED
-                               ? (enum hoop_status)from->failure_status
-                               : HOOP_E_UNKNOWN;
+    if (from->failure_status != HOOP_OK)
+        rank->failure_status = status_from_peer(from->failure_status);
     if (call->is_setup)
         return;
     call->communicator_id =
@@ -196,8 +198,7 @@ processes_take_over(const struct job_snapshot *job, size_t from)
 static void
 wait_keep_larger(const struct snapshot_wait *wait, struct snapshot_wait *kept)
 {
-    if (kept->span_ms == 0 ||
-        wait->wait_ms * kept->span_ms > kept->wait_ms * wait->span_ms)
+    if (snapshot_wait_is_longer(wait, kept))
         *kept = *wait;
 }
 

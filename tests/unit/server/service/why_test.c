@@ -234,7 +234,7 @@ nonsense_of_a_rank_is_left_out(void **state)
     assert_string_equal(told.reply.kind, "never-calls");
     assert_int_equal(told.reply.ranks[1].awaited_doing, AWAITED_UNKNOWN);
     assert_int_equal(told.reply.ranks[1].awaited_sign, AWAITED_SIGN_UNKNOWN);
-    assert_int_equal(told.reply.ranks[1].failure_status, HOOP_E_UNKNOWN);
+    assert_int_equal(told.reply.ranks[1].failure_status, HOOP_E_DATA_LOSS);
     assert_int_equal(told.reply.ranks[1].process_state, 0);
 }
 
