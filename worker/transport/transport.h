@@ -243,7 +243,8 @@ transport_is_path_lossy(struct transport *transport,
 /* If nothing that this rank sends arrives at peer, how long ago the last packet
  * of peer came, be it one that was sent again because no acknowledgement
  * arrived either; else TRANSPORT_SILENCE_UNKNOWN. Asking takes samples, as
- * above: the first time, nothing is known. */
+ * above: the first time, nothing is known, and later a packet may have come up to
+ * the time between two questions later than it is told. */
 uint64_t
 transport_unanswered_ms(struct transport *transport,
                         uint32_t peer,
