@@ -50,8 +50,10 @@ class Run:
     def of(self, path):
         """The records of the tests that path is part of."""
         words = {os.path.join(self.tree, path), *self.programs.get(path, [])}
+        # A script that is an argument is named by way of the build folder.
         return [record for record in self.records
-                if words.intersection(record['command'])]
+                if words.intersection(map(os.path.normpath,
+                                          record['command']))]
 
 
 def is_case(text, name):

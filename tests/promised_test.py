@@ -15,7 +15,7 @@ TEXTS = {'tests/bird_test.c': 'static int\nwing_length(void)\n{\n'
 
 
 def record(command, result, stdout=''):
-    return {'command': [command], 'result': result, 'stdout': stdout}
+    return {'command': command.split(), 'result': result, 'stdout': stdout}
 
 
 def outcomes(*records):
@@ -50,6 +50,12 @@ class Judge(unittest.TestCase):
         self.assertEqual(
             outcomes(record('/tree/tests/fly_check.py', 'TIMEOUT'))[2],
             'failed')
+
+    def test_script_is_known_as_an_argument_by_way_of_the_build_folder(self):
+        self.assertEqual(
+            outcomes(record('/venv/python3 -B /tree/b/../tests/fly_check.py '
+                            'tool/bird --high', 'OK'))[2],
+            'passed')
 
     def test_skips_are_told(self):
         self.assertEqual(
