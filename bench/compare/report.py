@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """bench/compare/report.py - docs/benchmarks.md and its pictures
 
-report.py RESULTS TARGET: of the CSV files that bench/compare/measure.py has
-left in RESULTS makes TARGET/benchmarks.md and TARGET/benchmarks/*.svg.
+report.py RESULTS TARGET [--part]: of the CSV files that bench/compare/measure.py
+has left in RESULTS makes TARGET/benchmarks.md and TARGET/benchmarks/*.svg. With
+--part, RESULTS has a part of a run only: its tables become a section of
+TARGET/benchmarks.md, in place of an earlier part, and the others stay.
 """
 
 import os
@@ -126,6 +128,16 @@ def state_lines(results, state):
             yield op, lines
 
 
+def part(results):
+    """The section of a run that has measured some operations only."""
+    yield texts.PART
+    yield from machine(results)
+    yield ''
+    for state in ('near', 'far'):
+        for _, lines in state_lines(results, state):
+            yield from lines
+
+
 def document(results, names):
     yield texts.HEAD
     yield '## Machine\n'
@@ -151,26 +163,42 @@ def document(results, names):
         yield from far
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    results = Results(sys.argv[1])
-    folder = os.path.join(sys.argv[2], 'benchmarks')
+def tidy(lines):
+    return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).rstrip('\n') + '\n'
+
+
+def part_write(results, page):
+    title = texts.PART.split('\n', 1)[0]
+    with open(page, encoding='utf-8') as file:
+        rest = re.sub(rf'\n{title}\n.*?(?=\n## |\Z)', '', file.read(), flags=re.S)
+    with open(page, 'w', encoding='utf-8') as file:
+        file.write(tidy([rest.rstrip('\n'), '', *part(results)]))
+
+
+def whole_write(results, page):
+    folder = page.removesuffix('.md')
     os.makedirs(folder, exist_ok=True)
     names = {}
     for name, title, svg in pictures(results):
         names[name] = title
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
             file.write(svg)
-    text = '\n'.join(document(results, names))
+    lines = list(document(results, names))
     # Written by bench/python/run.py and bench/torch/run.py, if they were.
     for name in ('python.md', 'torch.md'):
         section = os.path.join(folder, name)
         if os.path.exists(section):
             with open(section, encoding='utf-8') as file:
-                text += '\n\n' + file.read()
-    with open(folder + '.md', 'w', encoding='utf-8') as file:
-        file.write(re.sub(r'\n{3,}', '\n\n', text).rstrip('\n') + '\n')
+                lines += ['', file.read()]
+    with open(page, 'w', encoding='utf-8') as file:
+        file.write(tidy(lines))
+
+
+def main():
+    write = {2: whole_write, 3: part_write}.get(len(sys.argv) - 1)
+    if not write or sys.argv[3:] not in ([], ['--part']):
+        sys.exit(__doc__)
+    write(Results(sys.argv[1]), os.path.join(sys.argv[2], 'benchmarks.md'))
 
 
 if __name__ == '__main__':

@@ -10,6 +10,8 @@
 #   --only WORDS    a part, as allreduce,memory,2: operations, links (tcp,
 #                   memory, startup, 1gbit, 10gbit; cost: TLS and checksums
 #                   over TCP), libraries, numbers of ranks
+#   --part WORDS    as --only, without the numbers of an earlier run: the tables
+#                   become a section of the document, which is kept
 #   --results DIR   keep the numbers there (build-compare/results); the document
 #                   is made of all that are there, the newest of each table
 #   --no-build      what is in build-compare is right
@@ -25,6 +27,7 @@ results=$build/results
 target=docs
 steps='build measure'
 measuring=()
+reporting=()
 while [ $# -gt 0 ]; do
   case $1 in
     --short)
@@ -34,6 +37,12 @@ while [ $# -gt 0 ]; do
     --long) measuring+=(--profile long) ;;
     --rounds | --only)
       measuring+=("$1" "${2?$1 needs an argument}")
+      shift
+      ;;
+    --part)
+      measuring+=(--only "${2?$1 needs an argument}")
+      results=$build/part
+      reporting+=(--part)
       shift
       ;;
     --results)
@@ -93,5 +102,5 @@ fi
 if [[ $steps = *measure* ]]; then
   python3 -B bench/compare/measure.py "$build" "$results" "${measuring[@]}"
 fi
-python3 -B bench/compare/report.py "$results" "$target"
+python3 -B bench/compare/report.py "$results" "$target" "${reporting[@]}"
 echo "$target/benchmarks.md is written"

@@ -11,6 +11,7 @@ do not edit it.
     ./bench/compare/run.sh             # three rounds of everything
     ./bench/compare/run.sh --short     # only: does everything run?
     ./bench/compare/run.sh --only allreduce,memory,2    # a part, again
+    ./bench/compare/run.sh --part allreduce,memory,2    # beside another machine's
     ./bench/compare/run.sh --only cost    # what TLS and checksums cost
 
 It needs root on Debian 12, for packages and network namespaces, and an
@@ -58,6 +59,13 @@ of processors). `--report` writes this page anew.
   not count if the state changed meanwhile. Otherwise, programs during which the
   state changed are run again. The states are not comparable and are in different
   tables. Over slow links and at start-up nothing depends on the state.
+'''
+
+PART = '''\
+## Measured later: a part
+
+`bench/compare/run.sh --part` has measured these tables after all the others. The
+targets and pictures above are not of them.
 '''
 
 TARGETS = '''

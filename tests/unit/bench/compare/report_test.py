@@ -6,6 +6,7 @@ only hoop.
 
 import os
 import sys
+import tempfile
 import unittest
 import xml.dom.minidom
 
@@ -130,6 +131,21 @@ class Document(unittest.TestCase):
         for part in ('## Targets', '## allreduce', '## Slow links',
                      '## Start-up', '## Processor time', 'far from each'):
             self.assertIn(part, text)
+
+
+    def test_part_is_a_section_that_leaves_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, 'benchmarks.md')
+            with open(page, 'w', encoding='utf-8') as file:
+                file.write('# Benchmarks\n\n| old |\n\n## From Python\n\nx\n')
+            for _ in range(2):
+                report.part_write(SAMPLE, page)
+            with open(page, encoding='utf-8') as file:
+                text = file.read()
+        self.assertTrue(text.startswith(
+            '# Benchmarks\n\n| old |\n\n## From Python\n\nx\n\n## Measured'))
+        self.assertEqual(text.count('| allreduce, memory, 2 ranks, near |'), 1)
+        self.assertEqual(text.count('## Measured later'), 1)
 
 
 class Cases(unittest.TestCase):
