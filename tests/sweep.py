@@ -90,8 +90,9 @@ NOT_APPLICABLE = (
      'calculates, moves nothing'),
     ('address_families_check|container_check|cut_cable_check|cut_off_check|'
      'doctor_check|forked|hosts_check|join_settings|netns_check|'
-     'partition_check|pid_namespaces_check|rough_network_check|seal_check|'
-     'streams_check|thread_cancel', '.*',
+     'partition_check|pid_namespaces_check|record_clocks_check|'
+     'rough_network_check|seal_check|streams_check|thread_cancel|'
+     'why_links_check', '.*',
      'chooses its paths itself'),
     ('fault_matrix.*', '.*',
      'has memory and TCP among its cells, and a part with each commit'),
