@@ -23,7 +23,8 @@ SKIPPED = 77
 N_BATCHES = 9
 DEADLINE_S = 120
 
-Call = collections.namedtuple('Call', 'name n_bytes n_ranks transport')
+Call = collections.namedtuple('Call', 'name n_bytes n_ranks transport recorder')
+RECORDED = 'recorded'  # by the flight recorder
 
 # A counter's functions; how often they are called from libhoop.
 ALLOCATIONS = ('malloc', 'calloc', 'realloc', 'reallocarray', 'aligned_alloc')
@@ -61,9 +62,12 @@ def run(build, call, tool, n_batches=N_BATCHES):
     }
     environment.update(COUNT_TOOL=tool, HOOP_TRANSPORT=call.transport,
                        HOOP_DEBUG_SPIN='always')
-    done = subprocess.run(command, env=environment, check=True, text=True,
-                          timeout=DEADLINE_S, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
+    with tempfile.TemporaryDirectory() as records:
+        if call.recorder:
+            environment['HOOP_RECORDER_DIR'] = records
+        done = subprocess.run(command, env=environment, check=True, text=True,
+                              timeout=DEADLINE_S, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
     return {
         name: float(number)
         for name, number in re.findall(r'^(\w+) ([\d.]+)$', done.stdout, re.M)
@@ -267,10 +271,16 @@ def bounds_read():
         for line in lines:
             words = line.split('#')[0].split()
             if words:
+                over = [word for word in words[5:] if word != RECORDED]
                 call = Call(words[0], int(words[1]), int(words[2]),
-                            words[5] if len(words) > 5 else 'tcp')
+                            *over or ['tcp'],
+                            RECORDED if RECORDED in words else '')
                 bounds.setdefault(call, {})[words[3]] = float(words[4])
     return bounds
+
+
+def over_of(call):
+    return f'{call.transport} {call.recorder}'.rstrip()
 
 
 def check(build):
@@ -281,7 +291,7 @@ def check(build):
             is_exceeded = counts[counter] > bound
             n_exceeded += is_exceeded
             print(f'{call.name} of {call.n_bytes} bytes, {call.n_ranks} ranks, '
-                  f'{call.transport}: '
+                  f'{over_of(call)}: '
                   f'{counts[counter]:.2f} {counter}, at most {bound:g}'
                   f'{": EXCEEDED" if is_exceeded else ""}')
     return 1 if n_exceeded else 0
@@ -294,7 +304,7 @@ def table(build):
         counts = count(build, call, COUNTERS)
         cells = [f'{counts[counter]:.4g}' for counter in COUNTERS]
         print(f'| {call.name} | {call.n_bytes} | {call.n_ranks} | '
-              f'{call.transport} | ' + ' | '.join(cells) + ' |', flush=True)
+              f'{over_of(call)} | ' + ' | '.join(cells) + ' |', flush=True)
     return 0
 
 
