@@ -71,14 +71,15 @@ def pid_of(worker):
 
 
 def check_all(jobs):
-    """Kill both workers twice. The second pair is not reaped when the third
-    comes."""
+    """Kill both workers twice. The second pair has ended, but is not reaped, when
+    the third comes."""
     first, _ = jobs.pair('all')
     for worker in first:
         worker.kill()
     second, _ = jobs.pair('all')
     for worker in second:
         worker.popen.kill()
+        os.waitid(os.P_PID, worker.popen.pid, os.WEXITED | os.WNOWAIT)
     third, _ = jobs.pair('all')
     jobs.hoopd.expect(f'rank 1 ({pid_of(second[1])}) of job "all" is lost: its '
                       'process has ended, reported by ')
