@@ -153,6 +153,17 @@ may_have_inline_plan(struct comm_context *context,
     return !plan->is_made || plan->n_steps > 0;
 }
 
+/* Returns whether a frame may have come for the next call, which is made through
+ * memory: then another rank makes another call, and an operation tells that. The
+ * caller holds the lock. */
+static bool
+may_have_surplus_frame(const struct comm_context *context)
+{
+    return transport_has_unexpected(
+        context->engine->transport,
+        atomic_load_explicit(&context->next_op_number, memory_order_relaxed));
+}
+
 /* Returns whether the call need not be an operation, which would look for what
  * others have sent for other calls. The caller holds the lock. */
 static bool
@@ -166,8 +177,9 @@ can_begin_inline(struct comm_context *context,
         context->n_final_states > 0)
         return false;
     return !must_poll_for_others(context, collective->algorithm, &called) &&
-           (collective->algorithm->is_shm ||
-            may_have_inline_plan(context, collective));
+           (collective->algorithm->is_shm
+                ? !may_have_surplus_frame(context)
+                : may_have_inline_plan(context, collective));
 }
 
 /* Returns true with the lock held if nothing needs progress ownership, and

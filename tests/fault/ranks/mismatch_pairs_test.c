@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "fault/ranks/mismatch_calls.h"
+#include "path.h"
 #include "ranks.h"
 
 enum {
@@ -316,6 +317,47 @@ ranks_that_run_ahead_are_told(struct rank *rank)
     return 0;
 }
 
+/* Two calls in which nobody waits: the block of a scatter is there when its
+ * receiver, as the root of a broadcast, only has to publish. */
+static int
+block_that_came_before_a_one_way_call_is_told(struct rank *rank)
+{
+    int32_t values[2] = {1, 2};
+    unsigned n_told = 0;
+    struct path path;
+
+    path_read(&path);
+    /* Otherwise the scatter waits for the broadcast. */
+    if (path.checking != ENGINE_CHECK_FRAMES)
+        return 0;
+    /* The second broadcast repeats the first one, so it is inline. */
+    for (int i = 0; i < 2; i++)
+        RANK_CHECK(hoop_broadcast(HOOP_IN_PLACE, values, 1, HOOP_INT32, 0,
+                                  rank->comm) == HOOP_OK);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 1) {
+        const enum hoop_status status = hoop_scatter(
+            values, HOOP_IN_PLACE, 1, HOOP_INT32, 1, rank->comm);
+
+        RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        n_told += status == HOOP_E_MISMATCH;
+        /* This message follows the block. */
+        RANK_CHECK(hoop_send(values, 1, HOOP_INT32, 0, 2, rank->comm) ==
+                   HOOP_OK);
+    } else {
+        RANK_CHECK(hoop_recv(values, 1, HOOP_INT32, 1, 2, rank->comm, NULL) ==
+                   HOOP_OK);
+        RANK_CHECK(hoop_broadcast(HOOP_IN_PLACE, values, 1, HOOP_INT32, 0,
+                                  rank->comm) == HOOP_E_MISMATCH);
+        RANK_CHECK(error_says("broadcast #") && error_says("scatter #"));
+        RANK_CHECK(error_names(rank, 0) && error_names(rank, 1));
+    }
+    for (unsigned i = 0; i < BARRIERS; i++)
+        n_told += hoop_barrier(rank->comm) == HOOP_E_MISMATCH;
+    RANK_CHECK(n_told == (rank->rank == 1));
+    return 0;
+}
+
 /* Each rank leaves as soon as its call has returned, and none takes it for
  * lost. */
 static int
@@ -372,6 +414,7 @@ main(void)
         RANKS_TEST(send_that_has_returned_fails_no_other_call, 2, 2),
         RANKS_TEST(message_and_collective_end_at_the_deadline, 2, 2),
         RANKS_TEST(ranks_that_run_ahead_are_told, 2, 2),
+        RANKS_TEST(block_that_came_before_a_one_way_call_is_told, 2, 2),
         cmocka_unit_test(
             ranks_that_leave_at_once_are_told_apart_from_lost_ones),
     };
