@@ -61,7 +61,7 @@ remember(struct frame_header_cache *cache,
     memcpy(cache->bytes, header, LIMIT_FRAME_HEADER);
 }
 
-/* Compare all but the number. */
+/* The caller has made the numbers equal. */
 static bool
 frame_is_like(const struct frame_header_cache *cache, const struct frame *frame)
 {

@@ -4,7 +4,8 @@
  * A public call describes itself in MPI's terms, once for its blocking and its
  * _start form. collective_start() checks the description, chooses the algorithm
  * (select_algorithm()) and passes it to the engine. The algorithm runs in the
- * engine: from then on, the progress owner advances the operation.
+ * engine: from then on, the progress owner advances the operation. A blocking
+ * call like the last one is not checked again: collective_run() has its request.
  */
 
 #ifndef API_COLLECTIVE_H

@@ -5,7 +5,8 @@
  * operations. A thread that waits for an operation takes progress ownership
  * when it is free. When the owner gives it up it names a successor: another
  * waiter, or else the background (engine/background.h). All other threads hand
- * in work through the submit and command queues.
+ * in work through the submit and command queues, or make a small call inline
+ * under the lock while nobody owns progress (engine/inline.h).
  *
  * This is all that other folders may call of engine/: a caller in session/ or
  * api/ mostly needs two or three of its parts, so they have one header. They
@@ -625,7 +626,7 @@ enum engine_wait_kind {
     ENGINE_WAIT_MESSAGE,
     ENGINE_WAIT_FORMING, /* for a communicator to form; counted by the caller */
     ENGINE_WAIT_KINDS,
-    ENGINE_WAIT_UNCOUNTED, /* in a step of a call that is counted as a whole */
+    ENGINE_WAIT_UNCOUNTED, /* in a step of a longer call: context_set_wait_purpose() */
 };
 
 enum engine_failure_kind {

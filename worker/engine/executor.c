@@ -217,7 +217,10 @@ op_scratch_ensure(struct op *op, const struct plan_shape *shape)
 }
 
 /* The inline path has done some steps of the plan, all of whose rounds are
- * active. Returns the first that is left. */
+ * active. They are known by their places in the cached plan of another
+ * operation, which is the same: a plan is a pure function of the call, and one
+ * of which not all rounds are active at once is not made inline. Returns the
+ * first step that is left. */
 static struct tracked_step *
 skip_steps_done_inline(struct op *op)
 {
@@ -225,6 +228,7 @@ skip_steps_done_inline(struct op *op)
     struct tracked_step *next;
     uint64_t done = op->run.steps_done_inline;
 
+    assert(!done || tracker->n_active <= INLINE_PLAN_STEPS_MAX);
     op->run.steps_done_inline = 0;
     for (struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->active);
          tracked_step; tracked_step = next, done >>= 1) {
@@ -659,6 +663,7 @@ executor_continue_inline(struct op *op, struct op *inline_op)
     op->cache.scratch_capacity = inline_op->cache.scratch_capacity;
     inline_op->cache.scratch = scratch;
     inline_op->cache.scratch_capacity = capacity;
+    /* A plan that is made has room for all it needs. */
     if (capacity < op->cache.scratch_capacity)
         inline_op->cache.inline_plan.is_made = false;
 }

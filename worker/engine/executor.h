@@ -17,8 +17,9 @@
 enum hoop_status
 executor_begin(struct op *op);
 
-/* Returns whether a local step can be done before anything is sent or received.
- * A new operation usually only has to send. */
+/* Returns whether executor_advance() may find something to do before anything is
+ * sent or received: a local step, a round in shared memory, or the end, if no
+ * step is left. A new operation usually only has to send. */
 bool
 executor_can_progress(const struct op *op);
 

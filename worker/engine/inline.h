@@ -52,8 +52,8 @@ context_has_gone_member(struct comm_context *context)
 /* Returns whether progress ownership is free, nothing is running or handed in,
  * no member is known to be lost or to have left, and no failure waits for the
  * call: *n_pending_failures wait for calls of its kind; NULL: none can. What is
- * the progress owner's is read only if there is none. The caller holds the
- * lock. */
+ * the progress owner's is read only if there is none. The steps of a longer call
+ * tell and count their waits as operations do. The caller holds the lock. */
 static inline bool
 context_allows_inline(struct comm_context *context,
                       const unsigned *n_pending_failures)
@@ -66,7 +66,8 @@ context_allows_inline(struct comm_context *context,
                                  memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->progress.running) && !engine->is_leaving &&
            !context_has_gone_member(context) &&
-           !context->failure.has_deferred && !context->failure.is_revoked;
+           !context->failure.has_deferred && !context->failure.is_revoked &&
+           !atomic_load_explicit(&context->purpose, memory_order_relaxed);
 }
 
 /* Give up progress ownership at the end of a call. */

@@ -157,8 +157,9 @@ enum {
 
 /* A plan for the inline path. */
 struct inline_plan {
-    bool is_made;     /* n_steps is known; 0: it is not for the inline path */
-    unsigned n_steps; /* of the tracker's cached plan */
+    bool is_made;     /* n_steps is known, and the scratch has room for them */
+    unsigned n_steps; /* of the tracker's cached plan; 0: it is not for the
+                         inline path */
     uint8_t order[INLINE_PLAN_STEPS_MAX]; /* indices of them */
 };
 

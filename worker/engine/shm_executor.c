@@ -139,7 +139,9 @@ shm_executor_begin(struct op *op)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* This rank has published or finished a round: wake the peers that sleep. */
+/* This rank has published or finished a round: wake the peers that sleep. The
+ * inline path does so under the lock: whoever gets that next may own progress,
+ * lose a peer and close the pipe that wakes it. */
 static void
 wake_sleeping_peers(const struct comm_context *context)
 {

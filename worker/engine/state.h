@@ -122,7 +122,8 @@ struct comm_context {
     /* [size]: number of the next message to each rank. */
     uint64_t *next_message_number;
     struct residuals residuals; /* under the lock, like the numbers above */
-    /* The rest belongs to the progress owner. */
+    /* The rest belongs to the progress owner or, while nobody owns progress, to
+     * the inline path under the lock. */
     /* Number of the next collective to begin. */
     uint64_t next_op_number_to_begin;
     struct pending_polls polls;
@@ -431,8 +432,9 @@ engine_wait_policy(const struct engine *engine)
                                 memory_order_relaxed);
 }
 
-/* The progress owner counts an operation that ended well. There is one writer,
- * so that no locked instruction is needed. */
+/* Count an operation that ended well. The caller owns progress, or holds the lock
+ * while nobody does. So there is one writer, and no locked instruction is
+ * needed. */
 static inline void
 engine_count_ended_op(struct engine *engine)
 {

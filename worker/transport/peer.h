@@ -35,7 +35,7 @@
 
 enum {
     PEER_FRAMES_MAX = 8, /* frames that are cut and not wholly written */
-    PEER_SENDMSG_FRAMES_MAX = 4, /* payload frames that one sendmsg() carries */
+    PEER_SENDMSG_FRAMES_MAX = 4, /* cut before one sendmsg() */
     /* Bytes to move before other peers get their turn. */
     PEER_PROGRESS_BYTES = 2 << 20
 };
@@ -236,7 +236,8 @@ struct peer {
     struct receive_half receive;
 };
 
-/* Written by the progress owner, read by any thread. */
+/* Written by the progress owner, or under the engine's lock while nobody owns
+ * progress; read by any thread. */
 struct counters {
     _Atomic uint64_t bytes_sent;
     _Atomic uint64_t bytes_received;

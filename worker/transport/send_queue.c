@@ -227,6 +227,7 @@ peer_cancel_send(struct peer *peer, struct send_request *flow)
             continue;
         out->flow = NULL;
         if (!outbound_frame_own_payload(out)) {
+            /* Nothing of a peer that is about to be lost is read any more. */
             peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
                                "no memory to end a half-sent frame");
             return;

@@ -1,5 +1,5 @@
 /*
- * transport/transport.c - calls of the engine, progress and messages to self
+ * transport/transport.c - calls of the engine, and progress
  *
  * All state belongs to the progress owner, except what counters and the
  * poller's wake-up protect themselves.
@@ -402,8 +402,10 @@ enum {
     SPIN_SOCKET_READS_MAX = 2,
 };
 
+/* Take what needs no socket: messages to self, what the inline path has read
+ * ahead, and what came before its receive. Returns whether anything moved. */
 static bool
-drain_unexpected_of_requests(struct transport *transport)
+take_what_is_here(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
@@ -431,7 +433,8 @@ write_dirty_peers(struct transport *transport)
     struct peer_list dirty = TAILQ_HEAD_INITIALIZER(dirty);
 
     /* A peer that has more to write adds itself to the list again, for the
-     * next progress call. */
+     * next progress call. A write never disconnects another peer that is dirty:
+     * that one would be removed from the other list. */
     TAILQ_CONCAT(&dirty, &transport->dirty, dirty_link);
     struct peer *peer;
     while ((peer = TAILQ_FIRST(&dirty))) {
@@ -524,7 +527,7 @@ transport_progress(struct transport *transport, int timeout_ms)
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    bool has_moved = drain_unexpected_of_requests(transport);
+    bool has_moved = take_what_is_here(transport);
 
     has_moved |= write_dirty_peers(transport);
     has_moved |= shm_peers_progress(transport);
@@ -575,7 +578,7 @@ transport_spin_once(struct transport *transport)
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    bool has_moved = drain_unexpected_of_requests(transport);
+    bool has_moved = take_what_is_here(transport);
 
     has_moved |= write_dirty_peers(transport);
     /* A ring that was full is written here as soon as it has room. A socket

@@ -270,8 +270,8 @@ transport_read_count(const struct transport *transport, uint32_t peer);
 uint64_t
 transport_backlog_ms(const struct transport *transport, uint32_t peer);
 
-/* Open flow. The caller has set key, label, bytes, total, ready and owner; all
- * else is 0. */
+/* Open flow. The caller has set key, label, bytes, total, ready, owner and, of a
+ * collective, round and loss; all else is 0. */
 void
 transport_send(struct transport *transport, struct send_request *flow);
 /* Call after flow->ready has grown. */
@@ -386,7 +386,7 @@ struct transport_unexpected_filter {
     uint64_t op;
     uint32_t step_first; /* first of the steps to look at */
     uint32_t step_last;
-    /* Leave out those with this signature; 0: leave out none. */
+    /* Leave out those with this signature. */
     uint64_t except;
 };
 
