@@ -394,6 +394,10 @@ main(int argc, char **argv)
 
     if (order.coordinator)
         return matrix_run(&order, order.coordinator) > 0;
+    if (!getenv("HOOPD")) {
+        fprintf(stderr, "fault_matrix: HOOPD must name the program hoopd\n");
+        return 64;
+    }
     daemon_start(&daemon, arguments);
     const unsigned n_failed = matrix_run(&order, daemon.address);
     daemon_stop(&daemon);
