@@ -75,6 +75,7 @@ struct cluster_member {
                               declared its own failure; 0: it did not */
     uint64_t lost_revision;     /* revision of the change in which the member
                               was lost; 0: it is not */
+    uint64_t lost_ns;           /* time since then; 0: it is not lost */
     const struct rank_totals *totals; /* what it has told to have done */
 };
 

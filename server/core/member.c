@@ -669,5 +669,10 @@ member_public_view(const struct member *member, uint64_t now_ns)
             member->has_reported_own_failure ? member->lost_revision : 0,
         .totals = &member->totals,
         .lost_revision = member->lost_revision,
+        .lost_ns =
+            member->lost_revision > 0
+                ? now_ns - member->job->world.changes[member->lost_revision - 1]
+                               .when_ns
+                : 0,
     };
 }

@@ -14,6 +14,8 @@ enum {
     /* Who is silent for less may only get no processor. */
     UNHEARD_MS = 600,
     EDGES_NAMED_MAX = 4,
+    /* Ranks that end of a loss end within so long after it. */
+    AFTERMATH_MS = 10000,
 };
 
 void
@@ -120,20 +122,26 @@ finding_forming(const struct snapshot *snapshot, struct finding *finding)
     return snapshot->state == SNAPSHOT_FORMING;
 }
 
-/* Return the rank that was lost first, or NULL. */
+/* Return the rank that was lost first in the last n_ms, or NULL. */
 static const struct snapshot_rank *
-first_lost_rank(const struct snapshot *snapshot)
+first_rank_lost_within(const struct snapshot *snapshot, uint64_t n_ms)
 {
     const struct snapshot_rank *first = NULL;
 
     for (size_t i = 0; i < snapshot->n_ranks; i++) {
         const struct snapshot_rank *rank = &snapshot->ranks[i];
 
-        if (rank->state == SNAPSHOT_LOST &&
+        if (rank->state == SNAPSHOT_LOST && rank->lost_ms <= n_ms &&
             (!first || rank->end_revision < first->end_revision))
             first = rank;
     }
     return first;
+}
+
+static const struct snapshot_rank *
+first_lost_rank(const struct snapshot *snapshot)
+{
+    return first_rank_lost_within(snapshot, UINT64_MAX);
 }
 
 /* Return whether it was a process that was stopped for too long. */
@@ -636,10 +644,14 @@ finding_waits_for_any(const struct snapshot *snapshot, struct finding *finding)
     return true;
 }
 
-bool
-finding_lost(const struct snapshot *snapshot, struct finding *finding)
+/* Blame the rank that was lost first in the last n_ms, and name those that were
+ * lost after it. */
+static bool
+loss_find(const struct snapshot *snapshot,
+          uint64_t n_ms,
+          struct finding *finding)
 {
-    const struct snapshot_rank *lost = first_lost_rank(snapshot);
+    const struct snapshot_rank *lost = first_rank_lost_within(snapshot, n_ms);
 
     if (!lost)
         return false;
@@ -647,21 +659,49 @@ finding_lost(const struct snapshot *snapshot, struct finding *finding)
     for (size_t i = 0; i < snapshot->n_ranks; i++) {
         const struct snapshot_rank *rank = &snapshot->ranks[i];
 
-        if (rank->state == SNAPSHOT_LOST && rank != lost)
+        if (rank->state == SNAPSHOT_LOST && rank->lost_ms <= n_ms &&
+            rank != lost)
             finding_add_culprit(finding, rank);
     }
     return true;
 }
 
-/* The others have ended of that loss, or are about to. */
+bool
+finding_lost(const struct snapshot *snapshot, struct finding *finding)
+{
+    return loss_find(snapshot, UINT64_MAX, finding);
+}
+
+/* Return how long ago any of the active ranks was heard. */
+static uint64_t
+newest_sign_ms(const struct snapshot *snapshot)
+{
+    uint64_t newest_ms = UINT64_MAX;
+
+    for (size_t i = 0; i < snapshot->n_ranks; i++) {
+        const struct snapshot_rank *rank = &snapshot->ranks[i];
+
+        if (is_active(rank) && rank->last_sign_ms < newest_ms)
+            newest_ms = rank->last_sign_ms;
+    }
+    return newest_ms;
+}
+
+/* The others have ended of that loss, or are about to, unless they were heard
+ * long after it: then they went on without that rank. */
 bool
 finding_all_silent_after_loss(const struct snapshot *snapshot,
                               struct finding *finding)
 {
+    const uint64_t heard_ms = newest_sign_ms(snapshot);
     struct finding silent = {0};
 
     return finding_all_silent(snapshot, &silent) &&
-           finding_lost(snapshot, finding);
+           loss_find(snapshot,
+                     heard_ms < UINT64_MAX - AFTERMATH_MS
+                         ? heard_ms + AFTERMATH_MS
+                         : UINT64_MAX,
+                     finding);
 }
 
 bool

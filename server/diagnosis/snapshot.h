@@ -103,6 +103,7 @@ struct snapshot_rank {
     const char *reason;    /* LOST: why */
     uint64_t end_revision; /* LOST or LEFT: the order in which they ended; 0:
                               not known */
+    uint64_t lost_ms;      /* LOST: the time since then */
     bool was_asked;
     bool has_answered;
     uint64_t last_sign_ms; /* since it last renewed its lease */

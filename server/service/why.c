@@ -92,6 +92,7 @@ rank_of_member(const struct cluster_member *member)
         .state = rank_state_of(member->state),
         .reason = member->reason,
         .end_revision = member->lost_revision,
+        .lost_ms = member->lost_ns / CLOCK_NS_PER_MS,
         .last_sign_ms = SNAPSHOT_NO_TIME,
         .call = {.text = "",
                  .communicator = "",

@@ -226,21 +226,63 @@ rank_that_calls_alone_is_told_with_the_others(void **state)
     assert_int_equal(verdict.culprits[1], 0);
 }
 
+/* Ranks 0 and 1 were heard a second ago, and rank 2 was lost before. */
+static void
+silent_after_loss_load(struct recorded *recorded, uint64_t lost_ms)
+{
+    recorded_load("stopped", recorded);
+    for (size_t i = 0; i < 3; i++) {
+        recorded->ranks[i].has_answered = false;
+        recorded->ranks[i].process.state = '\0';
+        recorded->ranks[i].last_sign_ms = 1000 + i;
+    }
+    recorded->ranks[2].state = SNAPSHOT_LOST;
+    recorded->ranks[2].reason = "frozen or unreachable";
+    recorded->ranks[2].end_revision = 5;
+    recorded->ranks[2].lost_ms = lost_ms;
+}
+
 /* They have ended of the loss, which hoopd does not know yet. */
 static void
 loss_is_told_though_the_others_are_silent(void **state)
 {
     CLEANUP(recorded_free) struct recorded recorded = {0};
 
-    recorded_load("stopped", &recorded);
-    for (size_t i = 0; i < 3; i++) {
-        recorded.ranks[i].has_answered = false;
-        recorded.ranks[i].process.state = '\0';
-    }
-    recorded.ranks[2].state = SNAPSHOT_LOST;
-    recorded.ranks[2].reason = "frozen or unreachable";
+    silent_after_loss_load(&recorded, 4000);
     sentence_check(&recorded, "lost", 2,
                    "Rank 2 (host:1002) is lost: frozen or unreachable; none of "
+                   "the others answers hoopd any more.");
+}
+
+/* The others had gone on, and fall silent together for another reason. */
+static void
+loss_of_long_ago_is_not_why_the_others_are_silent(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+
+    silent_after_loss_load(&recorded, 60000);
+    sentence_check(&recorded, "all-silent", 0,
+                   "No rank answers hoopd, which last heard of rank 0 "
+                   "(host:1000) T s ago: they have ended without a word, "
+                   "or hoopd is cut off from them.");
+}
+
+/* Of a loss that was dealt with and a new one, the new one is the cause. */
+static void
+loss_after_one_of_long_ago_is_told_first(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+
+    silent_after_loss_load(&recorded, 60000);
+    recorded.ranks[3] = recorded.ranks[1];
+    recorded.ranks[3].rank = 3;
+    recorded.snapshot.n_ranks = recorded.snapshot.size = 4;
+    recorded.ranks[1].state = SNAPSHOT_LOST;
+    recorded.ranks[1].reason = "killed by signal 9";
+    recorded.ranks[1].end_revision = 9;
+    recorded.ranks[1].lost_ms = 2000;
+    sentence_check(&recorded, "lost", 1,
+                   "Rank 1 (host:1001) is lost: killed by signal 9; none of "
                    "the others answers hoopd any more.");
 }
 
@@ -476,6 +518,8 @@ main(int argc, char **argv)
         cmocka_unit_test(rank_that_was_silent_for_a_moment_is_not_cut_off),
         cmocka_unit_test(rank_that_calls_alone_is_told_with_the_others),
         cmocka_unit_test(loss_is_told_though_the_others_are_silent),
+        cmocka_unit_test(loss_of_long_ago_is_not_why_the_others_are_silent),
+        cmocka_unit_test(loss_after_one_of_long_ago_is_told_first),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
         cmocka_unit_test(ended_job_tells_the_call_that_had_failed),
         cmocka_unit_test(rank_in_no_call_is_told_with_the_line_of_its_program),
