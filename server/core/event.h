@@ -163,9 +163,10 @@ struct cluster_member_activity {
     uint64_t number;
     uint64_t age_ms;
     uint32_t n_calls;
-    uint64_t last_sign_ms;  /* since the member's last renewal; set by the
-                              core, as the next */
-    uint32_t missing_rank;  /* the call waits in the coordinator for this rank;
+    uint64_t answer_ms;    /* from the query until the member's answer came; set
+                              by the core, as the next two */
+    uint64_t last_sign_ms; /* since the member's last renewal */
+    uint32_t missing_rank; /* the call waits in the coordinator for this rank;
                               CLUSTER_RANK_ANY: it does not */
     const uint8_t *details; /* what else the member has told, which the core
                                does not read */

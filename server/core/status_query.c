@@ -519,6 +519,8 @@ activities_store_answer(struct cluster *cluster,
     answers[member->rank].reported_ns = cluster->now_ns;
     answers[member->rank].activity = call->activity;
     answers[member->rank].activity.silence = "";
+    answers[member->rank].activity.answer_ms =
+        (cluster->now_ns - job->activities.query_started_ns) / CLOCK_NS_PER_MS;
     answers[member->rank].activity.call =
         memory_strdup_charged(&job->memory, call->activity.call);
     answers[member->rank].activity.communicator =

@@ -18,8 +18,11 @@
 enum {
     /* A rank that waits for a silent one asks it twice a second. */
     HEARING_MS_MIN = 1500,
-    /* The answers come at moments that differ by somewhat less. */
-    HEARING_MS_SPREAD = 600,
+    /* Between two ranks that hear each other, so much may lie between the last
+     * thing that one hears and the next that the other hears: a rank that waits
+     * asks at each second check, which are 100 ms apart, and the answer takes a
+     * round trip. */
+    HEARING_MS_SPREAD = 300,
     /* What a rank tells of a shorter time says little. */
     RECENT_MS_MIN = 1000,
     /* Of so many ranks, those furthest behind, the texts of failures are sent:
@@ -254,20 +257,28 @@ waits_take_over(const struct job_snapshot *job, size_t from)
     rank->backlog_ms = details->backlog_ms;
 }
 
-/* Return whether rank `by` hears rank `from`, which asks it for signs of life
- * and does not hear it. It does if it has heard that one after the silence had
- * begun; it does not if it waits for that one in vain, too. */
+/* Return whether the rank that rank `from` waits for, and does not hear, hears
+ * rank `from`, which asks it for signs of life. It does if it has heard that one
+ * after the silence had begun; it does not if it waits for that one in vain,
+ * too. Either answer was made between the query and its arrival, which took
+ * that of `from` answer_ms: the later the silence began and the earlier the
+ * other one heard something, the less is certain. */
 static enum snapshot_sign
-is_heard_by(const struct job_snapshot *job, size_t from, size_t by)
+is_heard_by_awaited(const struct job_snapshot *job,
+                    size_t from,
+                    uint64_t answer_ms)
 {
+    const uint32_t by = job->ranks[from].call.awaited_rank;
     const struct activity_details *details = &job->details[by];
     const uint64_t silence_ms = job->ranks[from].call.awaited_silence_ms;
+    const uint64_t slack_ms = answer_ms + HEARING_MS_SPREAD;
 
     if (!job->ranks[by].has_answered || silence_ms == SNAPSHOT_NO_TIME)
         return SNAPSHOT_SIGN_UNKNOWN;
     for (size_t i = 0; i < details->n_askers; i++) {
         if (details->askers[i].rank == job->ranks[from].rank &&
-            details->askers[i].age_ms + HEARING_MS_SPREAD < silence_ms)
+            silence_ms > slack_ms &&
+            details->askers[i].age_ms < silence_ms - slack_ms)
             return SNAPSHOT_LIVES;
     }
     const struct snapshot_call *back = &job->ranks[by].call;
@@ -280,14 +291,16 @@ is_heard_by(const struct job_snapshot *job, size_t from, size_t by)
 }
 
 static void
-hearing_fill(const struct job_snapshot *job)
+hearing_fill(const struct job_snapshot *job,
+             const struct cluster_member_activity *activities)
 {
     for (size_t i = 0; i < job->snapshot.n_ranks; i++) {
         struct snapshot_call *call = &job->ranks[i].call;
 
         if (call->awaited_sign == SNAPSHOT_IS_SILENT &&
             call->awaited_rank < job->snapshot.n_ranks)
-            call->awaited_hears = is_heard_by(job, i, call->awaited_rank);
+            call->awaited_hears =
+                is_heard_by_awaited(job, i, activities[i].answer_ms);
     }
 }
 
@@ -328,7 +341,8 @@ job_snapshot_init(const struct cluster_job_detail *from,
     }
     for (size_t i = 0; from->activities && i < from->n_members; i++)
         job_take_over(&job, i);
-    hearing_fill(&job);
+    if (from->activities)
+        hearing_fill(&job, from->activities);
     job.snapshot.ranks = job.ranks;
     *out_job = job;
     return HOOP_OK;

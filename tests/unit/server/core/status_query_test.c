@@ -357,6 +357,8 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
     /* It has waited on until the other one answered. */
     assert_int_equal(activities[0].age_ms, 40 + TIME_NS / 2 / CLOCK_NS_PER_MS);
     assert_int_equal(activities[0].n_calls, 2);
+    assert_int_equal(activities[0].answer_ms, 0);
+    assert_int_equal(activities[1].answer_ms, TIME_NS / 2 / CLOCK_NS_PER_MS);
     assert_string_equal(activities[1].call, "");
     assert_string_equal(activities_of(&f, again)[0].call, "allreduce #7");
     /* Nobody is asked any more. */

@@ -260,12 +260,14 @@ link_is_cut_one_way_if_questions_arrive(void **state)
                    "in allreduce #4 of 'world' for 3.0 s.");
 }
 
-/* What arrived before the silence began tells nothing. */
+/* Ranks 0 and 1 wait for each other in vain for 5 s, as rank 0 says answer_ms
+ * after the question; rank 1 says at once that it heard rank 0 heard_ms ago. */
 static void
-link_is_cut_both_ways_if_both_wait_in_vain(void **state)
+hearing_check(uint64_t answer_ms, uint64_t heard_ms, const char *kind)
 {
     CLEANUP(sample_deinit) struct sample sample;
-    struct rank_asker asker = {0, 4900};
+    struct rank_asker asker = {0, heard_ms};
+    struct verdict verdict = {0};
 
     sample_init(&sample);
     for (uint32_t i = 0; i < 2; i++) {
@@ -273,12 +275,35 @@ link_is_cut_both_ways_if_both_wait_in_vain(void **state)
         sample.details[i].awaited_sign = AWAITED_IS_SILENT;
         sample.details[i].awaited_silence_ms = 5000;
     }
+    sample.activities[0].answer_ms = answer_ms;
     sample.details[1].n_askers = 1;
     sample.details[1].askers = &asker;
-    sentence_check(&sample, "link",
-                   "Rank 0 (h:100) and rank 1 (h:101) do not hear each other, "
-                   "but both answer hoopd; rank 0 (h:100) waits in allreduce "
-                   "#4 of 'world' for 3.0 s.");
+    assert_ok(why_explain(sample_detail(&sample), &verdict, NULL));
+    assert_string_equal(verdict.kind, kind);
+    if (strcmp(kind, "link") == 0)
+        assert_string_equal(
+            verdict.sentence,
+            "Rank 0 (h:100) and rank 1 (h:101) do not hear each other, "
+            "but both answer hoopd; rank 0 (h:100) waits in allreduce "
+            "#4 of 'world' for 3.0 s.");
+}
+
+/* What arrived before the silence began tells nothing. */
+static void
+link_is_cut_both_ways_if_both_wait_in_vain(void **state)
+{
+    hearing_check(0, 4900, "link");
+    hearing_check(0, 4600, "link-one-way");
+}
+
+/* The silence may have begun 0.7 s after 5 s before the question, which is after
+ * rank 1 heard rank 0. */
+static void
+answers_of_other_moments_are_compared_on_one_time_line(void **state)
+{
+    hearing_check(700, 4350, "link");
+    hearing_check(700, 3900, "link-one-way");
+    hearing_check(5000, 0, "link");
 }
 
 /* Of several that have waited for a rank, the longest counts. */
@@ -379,6 +404,8 @@ main(void)
         cmocka_unit_test(nonsense_of_a_rank_is_left_out),
         cmocka_unit_test(link_is_cut_one_way_if_questions_arrive),
         cmocka_unit_test(link_is_cut_both_ways_if_both_wait_in_vain),
+        cmocka_unit_test(
+            answers_of_other_moments_are_compared_on_one_time_line),
         cmocka_unit_test(longest_wait_for_a_rank_is_told),
         cmocka_unit_test(wait_of_the_last_seconds_is_told),
         cmocka_unit_test(call_of_the_coordinator_waits_for_whom_it_says),
