@@ -151,19 +151,26 @@ peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
 }
 
 /* A question to a peer waits behind what is under way to it, for seconds on a
- * slow link. As long as the other side takes that, it is not silent. The count
- * is in large pieces, because the kernel of a stopped process takes a
- * question, too, but not much more. */
+ * slow link. As long as the other side takes that, it is not silent. Only data
+ * count, in large pieces: the kernel of a stopped process takes questions, too,
+ * for as long as they are asked, and some data. What has been counted stays,
+ * though questions that the other side has not taken are subtracted. */
 uint64_t
-transport_activity_count(const struct transport *transport, uint32_t rank)
+transport_activity_count(struct transport *transport, uint32_t rank)
 {
-    const struct peer *peer = &transport->peers[rank];
+    struct peer *peer = &transport->peers[rank];
     uint64_t n_queued;
 
     if (peer->segment || peer->fd < 0)
         return peer->receive.n_reads;
-    return peer->receive.n_reads +
-           peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
+    const uint64_t n_sent = peer_sent_bytes(peer, &n_queued);
+    const uint64_t n_control = peer->send.n_control_written;
+    const uint64_t n_pieces =
+        n_sent > n_control ? (n_sent - n_control) / SENT_REPORT_CHUNK : 0;
+
+    if (n_pieces > peer->send.n_data_pieces)
+        peer->send.n_data_pieces = n_pieces;
+    return peer->receive.n_reads + peer->send.n_data_pieces;
 }
 
 /* Only a backlog of at least so many bytes tells something of a link. */

@@ -131,8 +131,10 @@ struct send_half {
     size_t frame_offset;   /* bytes of frames[first_frame] that are written */
     uint64_t n_packetized; /* frames cut for this peer so far */
     struct frame_header_cache header_cache;
-    uint64_t credit;    /* what is left of the eager window */
-    uint64_t n_written; /* bytes that its sockets or its ring took */
+    uint64_t credit;            /* what is left of the eager window */
+    uint64_t n_written;         /* bytes that its sockets or its ring took */
+    uint64_t n_control_written; /* of frames without data, as they are cut */
+    uint64_t n_data_pieces;     /* transport_activity_count() */
     /* CODEC_AUTO: decides whether encoding pays. */
     struct codec_autotune codec_autotune;
 };

@@ -253,10 +253,10 @@ transport_unanswered_ms(struct transport *transport,
  * no connection or the kernel does not measure it. */
 uint32_t
 transport_round_trip_ms(const struct transport *transport, uint32_t peer);
-/* A number that changes whenever anything has come from peer, and whenever
- * peer has taken more of a large amount that is under way to it. */
+/* A number that grows whenever anything has come from peer, and whenever peer
+ * has taken more of a large amount of data that is under way to it. */
 uint64_t
-transport_activity_count(const struct transport *transport, uint32_t peer);
+transport_activity_count(struct transport *transport, uint32_t peer);
 /* A number that changes whenever anything has come from peer. Unlike
  * transport_activity_count() it does not change when only the kernel of peer
  * takes bytes, as it does for a stopped process. */

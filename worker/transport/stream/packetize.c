@@ -40,6 +40,8 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
         striping_on_packetized(peer, &control->frame);
     out->n_raw = 0;
     out->flow = NULL;
+    peer->send.n_control_written +=
+        LIMIT_FRAME_HEADER + frame_padded(out->n_stored);
     peer_remove_control(peer, control);
     return true;
 }

@@ -17,6 +17,8 @@
 enum {
     BIG = 3 << 20,
     SMALL = 1000,
+    /* Of so many, the headers alone are 64 KiB. */
+    QUESTIONS = 64 * 1024 / LIMIT_FRAME_HEADER,
     /* In one thread, where TSan finds nothing. */
 #if defined(__SANITIZE_THREAD__)
     SEEDS = 3,
@@ -423,6 +425,28 @@ peer_that_takes_much_is_heard(void **state)
     free(bytes);
 }
 
+/* The kernel of a stopped process takes questions for as long as they come. Over
+ * this socket they are taken when they are read. */
+static void
+peer_that_only_takes_questions_is_not_heard(void **state)
+{
+    const struct frame question = {.kind = FRAME_HEARTBEAT,
+                                   .flags = FRAME_ASKS,
+                                   .epoch = TEST_TRANSPORT_EPOCH};
+    uint8_t bytes[LIMIT_FRAME_HEADER];
+    struct frame frame;
+
+    test_transport_open(&here, 0, CODEC_NONE);
+    test_transport_attach(&here, 1);
+    const uint64_t n_heard = transport_activity_count(here.transport, 1);
+    for (unsigned i = 0; i < 4 * QUESTIONS; i++) {
+        transport_send_control(here.transport, 1, &question, NULL);
+        assert_true(test_transport_next_frame(&here, 1, &frame, bytes));
+        assert_int_equal(transport_activity_count(here.transport, 1), n_heard);
+    }
+    test_transport_close(&here);
+}
+
 static void
 random_traffic_arrives_as_it_was_sent(void **state)
 {
@@ -470,6 +494,7 @@ main(void)
         TRANSPORT_PAIR_TEST(spin_reads_who_may_send_a_message),
         TRANSPORT_PAIR_TEST(spin_writes_to_a_ring_that_has_room_again),
         cmocka_unit_test(peer_that_takes_much_is_heard),
+        cmocka_unit_test(peer_that_only_takes_questions_is_not_heard),
         cmocka_unit_test(random_traffic_arrives_as_it_was_sent),
         cmocka_unit_test(destroy_with_everything_under_way_is_fine),
     };
