@@ -25,8 +25,8 @@ enum ended_call {
     ENDED_CALL_FAILED,
 };
 
-static void
-ended_job_free_members(struct ended_job *ended_job)
+void
+ended_job_deinit(struct ended_job *ended_job)
 {
     for (size_t i = 0; i < ended_job->n_members; i++)
         free(ended_job->members[i].failure);
@@ -40,7 +40,7 @@ ended_jobs_add(struct ended_jobs *ended_jobs, const struct ended_job *ended_job)
     struct ended_job *place =
         &ended_jobs->ring[ended_jobs->n_added % LIMIT_ENDED_JOBS];
 
-    ended_job_free_members(place);
+    ended_job_deinit(place);
     *place = *ended_job;
     ended_jobs->n_added++;
 }
@@ -49,7 +49,7 @@ void
 ended_jobs_deinit(struct ended_jobs *ended_jobs)
 {
     for (size_t i = 0; i < LIMIT_ENDED_JOBS; i++)
-        ended_job_free_members(&ended_jobs->ring[i]);
+        ended_job_deinit(&ended_jobs->ring[i]);
 }
 
 static void
@@ -92,11 +92,27 @@ ended_job_add_left(struct ended_job *ended_job,
     }
 }
 
+/* Return whether members left before the coordinator's last start, which does
+ * not know how their last calls ended. */
+static bool
+has_forgotten_ends(const struct job *job)
+{
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        if (job->world.ranks[rank]->has_left_before_recovery)
+            return true;
+    }
+    return false;
+}
+
 void
-ended_job_add_members(struct ended_job *ended_job, const struct job *job)
+ended_job_take_world(struct ended_job *ended_job, const struct job *job)
 {
     const struct cluster_membership_change *changes = job->world.changes;
 
+    ended_job_deinit(ended_job);
+    ended_job->epoch = job->world.epoch;
+    ended_job->size = job->world.size;
+    ended_job->n_joined = job->world.size;
     ended_job->token = job->token;
     ended_job->members =
         memory_calloc(ENDED_MEMBERS_MAX, sizeof(*ended_job->members));
@@ -106,7 +122,8 @@ ended_job_add_members(struct ended_job *ended_job, const struct job *job)
             ended_job_add_member(ended_job, job->world.ranks[changes[i].rank]);
     }
     ended_job_add_left(ended_job, job, ENDED_CALL_FAILED);
-    ended_job_add_left(ended_job, job, ENDED_CALL_WELL);
+    if (!has_forgotten_ends(job))
+        ended_job_add_left(ended_job, job, ENDED_CALL_WELL);
 }
 
 size_t

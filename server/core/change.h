@@ -137,9 +137,13 @@ ended_jobs_add(struct ended_jobs *ended_jobs,
 void
 ended_jobs_deinit(struct ended_jobs *ended_jobs);
 
-/* Remember the members of a job that ends. */
+/* Remember a world that ends, and its members. */
 void
-ended_job_add_members(struct ended_job *ended_job, const struct job *job);
+ended_job_take_world(struct ended_job *ended_job, const struct job *job);
+
+/* Forget the members, and zero the rest. */
+void
+ended_job_deinit(struct ended_job *ended_job);
 
 /* Return how many jobs are remembered. */
 size_t

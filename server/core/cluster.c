@@ -123,6 +123,7 @@ job_destroy(struct job *job)
     memory_free_charged(&job->memory, job->suspicion.views);
     memory_free_charged(&job->memory, job->suspicion.ranks);
     activities_deinit(job);
+    ended_job_deinit(&job->last_grown);
     memory_free_charged(&job->memory, job->world.ranks);
     memory_free_charged(&job->memory, job->world.roster);
     memory_free_charged(&job->memory, job->joins.timeout_text);
@@ -134,20 +135,19 @@ job_destroy(struct job *job)
     memory_free_charged(&memory, job);
 }
 
+/* Remember a job with the members of its newest world. */
 static void
-job_add_to_ended(struct cluster *cluster, const struct job *job)
+job_add_to_ended(struct cluster *cluster, struct job *job)
 {
-    struct ended_job ended_job = {
-        .when_ns = cluster->now_ns,
-        .epoch = job->world.epoch,
-        .size = job->world.size,
-        .n_joined = job->world.size,
-        .n_left = job->n_workers_left,
-        .n_lost = job->n_workers_lost,
-    };
+    struct ended_job ended_job = job->last_grown;
 
+    job->last_grown = (struct ended_job){0};
+    if (!ended_job.epoch)
+        ended_job_take_world(&ended_job, job);
+    ended_job.when_ns = cluster->now_ns;
+    ended_job.n_left = job->n_workers_left;
+    ended_job.n_lost = job->n_workers_lost;
     strcpy(ended_job.name, job->name);
-    ended_job_add_members(&ended_job, job);
     ended_jobs_add(&cluster->ended_jobs, &ended_job);
     journal_write_ended_job(cluster, &ended_job);
 }
@@ -173,6 +173,8 @@ job_end_and_retire(struct cluster *cluster, struct job *job)
         job_add_to_ended(cluster, job);
         job_log_end(cluster, job);
     }
+    if (job->root && job->world.epoch > job->root->last_grown.epoch)
+        ended_job_take_world(&job->root->last_grown, job);
     waiters_fail_all(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
                      job->name);
     timer_heap_remove(&cluster->timer_heap, &job->joins.settle);

@@ -198,6 +198,7 @@ struct member {
     uint8_t *failure; /* left: the details of its last call, which failed, or
                          NULL; owned */
     size_t n_failure;
+    bool has_left_before_recovery;  /* how its last call ended is forgotten */
     bool has_reported_own_failure;  /* lost: the member reported its own
                                        failure */
     uint64_t lost_revision;         /* lost: revision of that change; 0: not

@@ -117,6 +117,7 @@ member_record_read(struct cluster *cluster,
     if (state == CLUSTER_MEMBER_LOST)
         member->reason = memory_strdup_charged(&job->memory, reason);
     member->has_reported_own_failure = has_reported_own_failure;
+    member->has_left_before_recovery = state == CLUSTER_MEMBER_LEFT;
     return HOOP_OK;
 }
 

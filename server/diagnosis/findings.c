@@ -202,14 +202,23 @@ finding_ended(const struct snapshot *snapshot, struct finding *finding)
                  "it never formed, since %" PRIu32 " of %" PRIu32
                  " workers came in time",
                  snapshot->n_members, snapshot->size);
+    else if (snapshot->n_lost > 0 && snapshot->n_ranks > 0)
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "all ranks that it had last have left in good order, and "
+                 "%" PRIu32 " were lost before",
+                 snapshot->n_lost);
     else if (snapshot->n_lost > 0)
         snprintf(finding->detail, sizeof(finding->detail),
                  "%" PRIu32 " of its ranks were lost, and hoopd does not know "
                  "why any more",
                  snapshot->n_lost);
-    else
+    else if (snapshot->n_ranks > 0)
         snprintf(finding->detail, sizeof(finding->detail),
                  "all of its ranks have left in good order");
+    else
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "all of its ranks have left, and hoopd does not know any more "
+                 "whether their last calls had failed");
     return true;
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/evidence.h"
+#include "base/identity.h"
 #include "base/limits.h"
 #include "fixture.h"
 #include "record_store.h"
@@ -582,12 +584,110 @@ activities_have_the_members_of_the_world_that_was_asked(void **state)
     assert_int_equal(fixture_reply(&f, second)->job.n_keys, 1);
 }
 
+/* Job "a" of two grows to three ranks. Return the epochs of both worlds. */
+static void
+grown_begin(struct fixture *f, uint64_t out_epochs[2])
+{
+    out_epochs[0] = fixture_world(f, 2);
+    fixture_step(f, member_event(11, 1, 2));
+    fixture_step(f, member_event(12, 2, 2));
+    const uint64_t newcomer = fixture_step(f, newcomer_event(3, 2));
+
+    f->now_ns += 600 * FIXTURE_S;
+    fixture_tick(f);
+    out_epochs[1] = fixture_reply(f, newcomer)->world.epoch;
+}
+
+/* Leave the grown world as number, with the details of a failed call or NULL,
+ * and the first world as number - 10. */
+static void
+grown_leave(struct fixture *f,
+            const uint64_t epochs[2],
+            uint32_t number,
+            const uint8_t *failure)
+{
+    fixture_step(
+        f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                  .job = GROWN,
+                                  .leave = {.member = {epochs[1], number},
+                                            .failure = failure,
+                                            .n_failure = failure ? 3 : 0}});
+    if (number > 10)
+        fixture_step(
+            f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                      .member = {epochs[0], number - 10}});
+}
+
+static const struct cluster_job_detail *
+ended_why(struct fixture *f)
+{
+    const struct cluster_reply *reply =
+        fixture_reply(f, fixture_step(f, (struct cluster_event){
+                                             .kind = CLUSTER_WHY, .job = "a"}));
+
+    assert_int_equal(reply->kind, CLUSTER_REPLY_WHY);
+    assert_int_equal(reply->job.line.state, CLUSTER_JOB_ENDED);
+    return &reply->job;
+}
+
+/* In the first world, all have left well. */
+static void
+end_of_a_job_that_has_grown_is_that_of_its_newest_world(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+    static const uint8_t failure[] = {7, 8, 9};
+    uint64_t epochs[2];
+
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 10000000});
+    grown_begin(&f, epochs);
+    grown_leave(&f, epochs, 11, NULL);
+    grown_leave(&f, epochs, 12, failure);
+    grown_leave(&f, epochs, 3, NULL);
+    const struct cluster_job_detail *job = ended_why(&f);
+
+    assert_int_equal(job->line.size, 3);
+    assert_int_equal(job->line.n_left, 3);
+    assert_int_equal(job->n_members, 3);
+    assert_int_equal(job->members[0].rank, 1);
+    assert_non_null(job->activities);
+    assert_memory_equal(job->activities[0].details, failure, 3);
+}
+
+static void
+loss_of_a_newcomer_is_told_after_the_end(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+    uint64_t epochs[2];
+
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 10000000});
+    grown_begin(&f, epochs);
+    fixture_step(&f, (struct cluster_event){
+                         .kind = CLUSTER_REPORT,
+                         .job = GROWN,
+                         .report = {.reporter = {epochs[1], 3},
+                                    .rank = 2,
+                                    .identity = identity_of_incarnation(3),
+                                    .reason = "gave up",
+                                    .evidence = EVIDENCE_GIVEN_UP}});
+    grown_leave(&f, epochs, 11, NULL);
+    grown_leave(&f, epochs, 12, NULL);
+    const struct cluster_job_detail *job = ended_why(&f);
+
+    assert_int_equal(job->line.n_lost, 1);
+    assert_int_equal(job->n_members, 3);
+    assert_int_equal(job->members[0].state, CLUSTER_MEMBER_LOST);
+    assert_int_equal(job->members[0].rank, 2);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             activities_have_the_members_of_the_world_that_was_asked),
+        cmocka_unit_test(
+            end_of_a_job_that_has_grown_is_that_of_its_newest_world),
+        cmocka_unit_test(loss_of_a_newcomer_is_told_after_the_end),
         cmocka_unit_test(newcomers_get_what_they_wish_and_what_is_left),
         cmocka_unit_test(newcomer_that_asks_again_stays_in_its_world),
         cmocka_unit_test(ranks_that_others_have_are_refused),

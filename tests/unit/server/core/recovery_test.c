@@ -35,6 +35,40 @@ lease_after_revival_begins_anew(void **state)
     record_store_deinit(&record_store);
 }
 
+/* Return how many members are named of job "a", which ends when rank 1 leaves. */
+static size_t
+ended_members_count(struct fixture *fixture, uint64_t epoch)
+{
+    fixture_member(fixture, CLUSTER_LEAVE, epoch, 2);
+    return fixture_reply(fixture, fixture_step(fixture,
+                                               (struct cluster_event){
+                                                   .kind = CLUSTER_WHY}))
+        ->job.n_members;
+}
+
+/* How the last call of a rank ended that left before is not known any more, so
+ * nobody is said to have left well. */
+static void
+ranks_that_left_before_a_revival_are_not_told_to_have_left_well(void **state)
+{
+    for (unsigned n_restarts = 0; n_restarts < 2; n_restarts++) {
+        CLEANUP(fixture_deinit) struct fixture fixture;
+        struct record_store record_store = {0};
+
+        record_store_begin(&fixture);
+        const uint64_t epoch = fixture_world(&fixture, 2);
+
+        record_store_apply(&record_store, &fixture);
+        fixture_member(&fixture, CLUSTER_LEAVE, epoch, 1);
+        record_store_apply(&record_store, &fixture);
+        if (n_restarts > 0)
+            record_store_restart(&record_store, &fixture);
+        assert_int_equal(ended_members_count(&fixture, epoch),
+                         n_restarts > 0 ? 0 : 2);
+        record_store_deinit(&record_store);
+    }
+}
+
 /* Its keys were acknowledged, its joins were not. */
 static void
 forming_job_waits_for_its_workers(void **state)
@@ -604,6 +638,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lease_after_revival_begins_anew),
+        cmocka_unit_test(
+            ranks_that_left_before_a_revival_are_not_told_to_have_left_well),
         cmocka_unit_test(forming_job_waits_for_its_workers),
         cmocka_unit_test(key_has_its_whole_life_anew),
         cmocka_unit_test(watch_of_keys_behind_a_revival_is_told_to_list_again),

@@ -327,6 +327,38 @@ ended_job_tells_the_call_that_had_failed(void **state)
                    "had failed: barrier #3: rank 2 called allreduce #3.");
 }
 
+static void
+ended_check(const struct snapshot *snapshot, const char *sentence)
+{
+    struct verdict verdict = {0};
+
+    diagnosis_make(snapshot, &verdict);
+    times_mask(verdict.sentence);
+    assert_string_equal(verdict.kind, "ended");
+    assert_string_equal(verdict.sentence, sentence);
+}
+
+/* Who is not known to have left well is not told to have. */
+static void
+ended_job_of_which_less_is_known_tells_less(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+
+    recorded_load("ended", &recorded);
+    recorded.snapshot.n_lost = 1;
+    ended_check(&recorded.snapshot,
+                "The job ended T s ago: all ranks that it had last have left "
+                "in good order, and 1 were lost before.");
+    recorded.snapshot.n_ranks = 0;
+    ended_check(&recorded.snapshot,
+                "The job ended T s ago: 1 of its ranks were lost, and hoopd "
+                "does not know why any more.");
+    recorded.snapshot.n_lost = 0;
+    ended_check(&recorded.snapshot,
+                "The job ended T s ago: all of its ranks have left, and hoopd "
+                "does not know any more whether their last calls had failed.");
+}
+
 /* A program whose language knows its stack tells the line that it is at. */
 static void
 rank_in_no_call_is_told_with_the_line_of_its_program(void **state)
@@ -522,6 +554,7 @@ main(int argc, char **argv)
         cmocka_unit_test(loss_after_one_of_long_ago_is_told_first),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
         cmocka_unit_test(ended_job_tells_the_call_that_had_failed),
+        cmocka_unit_test(ended_job_of_which_less_is_known_tells_less),
         cmocka_unit_test(rank_in_no_call_is_told_with_the_line_of_its_program),
         cmocka_unit_test(lost_rank_does_not_hide_what_holds_others_up),
         cmocka_unit_test(
