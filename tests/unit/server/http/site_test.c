@@ -480,7 +480,8 @@ slow_reader_is_sent_the_newest(void **state)
     atomic_store(&fixture->is_last, true);
     const size_t n_bytes =
         client_skip_to(fixture, fd, "\"47\":{\"row\":\"47 last");
-    assert_in_range(n_bytes, LARGE_BYTES,
+    /* On a busy machine, no row was replaced, and the last one goes on. */
+    assert_in_range(n_bytes, LARGE_BYTES - LARGE_ROW_BYTES,
                     KERNEL_BYTES + LIMIT_HTTP_STREAM_BYTES + 2 * LARGE_BYTES);
     close(fd);
 }
