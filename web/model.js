@@ -27,17 +27,18 @@ export function stateOf(rank) {
 }
 
 // Jobs and ranks come in rows, of which only those are sent that have changed, by
-// their places (server/http/rows.h).
+// their places, as are some other fields (server/http/rows.h).
 export class Rows {
   constructor(field) {
-    Object.assign(this, { field, rows: [] });
+    Object.assign(this, { field, rows: [], told: {} });
   }
 
   // Returns the object with all its rows; null: some have not come yet.
   take(data) {
     for (const [place, row] of Object.entries(data[this.field])) this.rows[place] = row;
     this.rows.length = data.n_rows;
-    return this.rows.includes(undefined) ? null : { ...data, [this.field]: [...this.rows] };
+    this.told = { ...this.told, ...data, [this.field]: [...this.rows] };
+    return this.rows.includes(undefined) ? null : this.told;
   }
 }
 

@@ -79,6 +79,7 @@ rows_deinit(struct rows *rows)
 {
     rows_cut(rows, 0);
     free(rows->items);
+    free(rows->tail.text);
     free(rows->head);
     *rows = (struct rows){0};
 }
@@ -109,6 +110,16 @@ row_update(struct row *row, struct line line, uint64_t revision)
     free(row->text);
     *row = (struct row){text, revision};
     return true;
+}
+
+/* Returns whether it has changed. */
+static bool
+tail_update(struct rows *rows, struct line line, uint64_t revision)
+{
+    struct row *tail = &rows->tail;
+
+    return !(tail->text && line_equals(line, tail->text, strlen(tail->text))) &&
+           row_update(tail, line, revision);
 }
 
 static bool
@@ -155,10 +166,12 @@ rows_update(struct rows *rows, const char *json)
             continue;
         if (!row_update(&rows->items[i], line, revision)) {
             rows_cut(rows, i);
-            break;
+            rows->revision = revision;
+            return;
         }
         has_changed = true;
     }
+    has_changed |= tail_update(rows, line_take(&json), revision);
     if (has_changed)
         rows->revision = revision;
 }
@@ -167,6 +180,19 @@ bool
 rows_have_news(const struct rows *rows, const struct rows_seen *seen)
 {
     return rows->head && (rows->revision > seen->revision || seen->next > 0);
+}
+
+/* Return what follows the rows in an answer: the end of the object, and before it
+ * members that the reader has not seen if it now has all rows. */
+static const char *
+unseen_tail(const struct rows *rows, const struct rows_seen *seen)
+{
+    const struct row *tail = &rows->tail;
+
+    return seen->next >= rows->n_items && tail->revision > seen->revision &&
+                   tail->text[0] == ']'
+               ? tail->text + 1
+               : "}";
 }
 
 void
@@ -194,7 +220,8 @@ rows_write(const struct rows *rows,
         n_bytes += strlen(row->text);
     }
     if (has_rows)
-        fprintf(out, "},\"n_rows\":%zu}", rows->n_items);
+        fprintf(out, "},\"n_rows\":%zu%s", rows->n_items,
+                unseen_tail(rows, seen));
     if (seen->next < rows->n_items)
         return;
     seen->revision = seen->next_revision;

@@ -2,9 +2,11 @@
  * http/rows.h - an answer in rows, and which of them a reader has not seen
  *
  * An answer is a JSON object in lines. The first, its head, ends with "[": it
- * begins the last member of the object, an array of objects. Then comes a line
- * for each of these, its rows, and at last "]}". An answer of another form is a
- * head alone. Rows are known by their places.
+ * begins a member of the object that is an array of objects. Then comes a line
+ * for each of these, its rows, and at last one that ends the array and the
+ * object, as "]}". That line, the tail, may have further members between the
+ * two, as "],"order":[1,0]}", which are sent only if they have changed. An answer
+ * of another form is a head alone. Rows are known by their places.
  *
  * When something began is told anew with each answer, and differs by how long
  * that took. Of two rows that differ only in this, the first one stays.
@@ -30,6 +32,7 @@ struct rows {
     char *head; /* of the last answer; NULL: none */
     struct row *items;
     size_t n_items;
+    struct row tail;   /* its text is NULL before the first answer */
     uint64_t revision; /* raised when anything changes */
 };
 
@@ -54,7 +57,8 @@ rows_have_news(const struct rows *rows, const struct rows_seen *seen);
 /* Write the answer as JSON in one line: the array is an object of those rows by
  * their places that the reader has not seen, and "n_rows" the number of all. Of
  * many rows, only those of about n_bytes_max bytes are written; the next call
- * goes on. */
+ * goes on. Members of the tail that the reader has not seen come with the last
+ * rows. */
 void
 rows_write(const struct rows *rows,
            struct rows_seen *seen,

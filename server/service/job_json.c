@@ -95,26 +95,14 @@ row_begin(FILE *out, size_t i)
 }
 
 /* Write the verdict on a job as `hoopctl why` gives it: also what to look at
- * next, the ranks that hold the job up, and, if there are any, the places of all
- * in "ranks", the furthest behind first. Without memory, there is none. */
+ * next, and the ranks that hold the job up. */
 static void
-explanation_write(FILE *out,
-                  const struct cluster_job_detail *job,
-                  struct verdict *out_verdict)
+explanation_write(FILE *out, const struct verdict *verdict)
 {
-    CLEANUP(free) uint32_t *order = calloc(job->n_members + 1, sizeof(*order));
-    size_t n_order = job->n_members;
-
-    /* If nothing does, a sample is no reason to move them. */
-    if (!order || why_explain(job, out_verdict, order) != HOOP_OK ||
-        !out_verdict->is_held_up)
-        n_order = 0;
-    verdict_write(out, out_verdict->is_held_up, out_verdict->sentence);
-    text_field_write(out, "kind", out_verdict->kind);
-    text_field_write(out, "advice", out_verdict->advice);
-    numbers_write(out, "culprits", out_verdict->culprits,
-                  out_verdict->n_culprits);
-    numbers_write(out, "order", order, n_order);
+    verdict_write(out, verdict->is_held_up, verdict->sentence);
+    text_field_write(out, "kind", verdict->kind);
+    text_field_write(out, "advice", verdict->advice);
+    numbers_write(out, "culprits", verdict->culprits, verdict->n_culprits);
 }
 
 /* Write a job without the brace that ends it. */
@@ -238,13 +226,19 @@ job_json(const struct cluster_job_detail *job,
          const struct job_json_context *context,
          struct verdict *out_verdict)
 {
+    CLEANUP(free) uint32_t *order = calloc(job->n_members + 1, sizeof(*order));
+    size_t n_order = job->n_members;
     struct json_text json;
 
     *out_verdict = (struct verdict){.kind = ""};
+    /* If nothing holds the job up, a sample is no reason to move its ranks. */
+    if (!order || why_explain(job, out_verdict, order) != HOOP_OK ||
+        !out_verdict->is_held_up)
+        n_order = 0;
     if (!json_open(&json))
         return NULL;
     job_summary_write(json.out, &job->line, context);
-    explanation_write(json.out, job, out_verdict);
+    explanation_write(json.out, out_verdict);
     number_field_write(json.out, "clock_ms", wall_ms(context, context->now_ns));
     number_field_write(json.out, "size_min", job->size_min);
     text_field_write(json.out, "missing", job->missing);
@@ -255,7 +249,10 @@ job_json(const struct cluster_job_detail *job,
         member_write(json.out, &job->members[i],
                      job->activities ? &job->activities[i] : NULL, context);
     }
-    fputs("\n]}", json.out);
+    fputs("\n]", json.out);
+    /* It is long, and seldom changes: http/rows.h. */
+    numbers_write(json.out, "order", order, n_order);
+    fputc('}', json.out);
     return json_close(&json);
 }
 

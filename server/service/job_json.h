@@ -30,7 +30,8 @@ jobs_json(const struct cluster_jobs *jobs,
           const struct page_verdicts *verdicts,
           const struct job_json_context *context);
 /* Also writes the verdict on the job, which is explained for the text; its kind
- * is "" without memory for that. */
+ * is "" without memory for that. If something holds the job up, "order" has the
+ * places of all in "ranks", the furthest behind first; else it is empty. */
 char *
 job_json(const struct cluster_job_detail *job,
          const struct job_json_context *context,

@@ -233,14 +233,13 @@ def check(browser, hoopd, load, seconds):
         '#ranks')[0][0] == f'{job.slow}\n! the cause')
     meter = Meter(browser, hoopd, load)
     print(HEAD)
-    held_up = HEAD_BYTES + ORDER_BYTES * job.size
     view_measure(meter, 'the job, which runs', seconds // 2,
-                 held_up + ROW_BYTES * job.size)
+                 HEAD_BYTES + (ORDER_BYTES + ROW_BYTES) * job.size)
     job.hangs_since = time.monotonic() - job.began
     browser.await_text('#job-verdict', f'{job.label(job.slow).capitalize()} is in no call')
     # Nothing changes; on a busy machine a rank tells late how long it waits.
     view_measure(meter, 'the job, which hangs', seconds // 5,
-                 held_up + ROW_BYTES * job.size // 4)
+                 HEAD_BYTES + ROW_BYTES * job.size // 4)
     browser.click('nav a')
     browser.await_true('all jobs are shown', lambda: browser.run(
         'return document.querySelectorAll("#jobs tbody").length') == len(load.jobs))

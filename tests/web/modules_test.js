@@ -52,6 +52,8 @@ same('calls', [{ communicator: 'world' }, { communicator: '', communicator_id: 5
   same('all rows', take({ 0: 'a', 2: 'c' }, 3), { clock_ms: 1, ranks: ['a', 'b', 'c'], n_rows: 3 });
   same('one has changed', take({ 1: 'B' }, 3, 2).ranks, ['a', 'B', 'c']);
   same('others are gone', take({}, 1).ranks, ['a']);
+  const behind = rows.take({ clock_ms: 3, ranks: {}, n_rows: 1, order: [0] });
+  same('what is not sent again stays', [behind.order, take({}, 1, 4).order], [[0], [0]]);
   same('and come back', [take({}, 2), take({ 1: 'd' }, 2).ranks], [null, ['a', 'd']]);
   const job = { clock_ms: 9000, ranks: [rank(0, { calls: 1, call: 'c', since_ms: 4000 }),
     rank(1, { calls: 1, call: 'c', since_ms: 9100 }), rank(2, idle), rank(3, null)] };

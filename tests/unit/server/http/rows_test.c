@@ -170,6 +170,32 @@ many_rows_are_sent_in_portions(void **state)
 }
 
 static void
+what_follows_the_rows_is_sent_when_it_has_changed(void **state)
+{
+    struct rows rows = {0};
+    struct rows_seen seen = {0};
+    struct rows_seen late = {0};
+
+    (void)state;
+    rows_update(&rows, "{\"t\":1,\"r\":[\n{\"a\":1},\n{\"b\":1}\n],\"o\":[1]}");
+    /* It belongs to all rows, and so comes with the last one. */
+    assert_news_within(&rows, &seen, 1,
+                       "{\"t\":1,\"r\":{\"0\":{\"a\":1}},\"n_rows\":2}");
+    assert_news(&rows, &seen,
+                "{\"t\":1,\"r\":{\"1\":{\"b\":1}},\"n_rows\":2,\"o\":[1]}");
+    rows_update(&rows, "{\"t\":2,\"r\":[\n{\"a\":1},\n{\"b\":1}\n],\"o\":[1]}");
+    assert_news(&rows, &seen, "{\"t\":2,\"r\":{},\"n_rows\":2}");
+    rows_update(&rows, "{\"t\":2,\"r\":[\n{\"a\":1},\n{\"b\":1}\n],\"o\":[2]}");
+    assert_news(&rows, &seen, "{\"t\":2,\"r\":{},\"n_rows\":2,\"o\":[2]}");
+    assert_news(&rows, &late,
+                "{\"t\":2,\"r\":{\"0\":{\"a\":1},\"1\":{\"b\":1}},"
+                "\"n_rows\":2,\"o\":[2]}");
+    rows_update(&rows, "{\"t\":2,\"r\":[\n{\"a\":1},\n{\"b\":1}\n]}");
+    assert_news(&rows, &seen, "{\"t\":2,\"r\":{},\"n_rows\":2}");
+    rows_deinit(&rows);
+}
+
+static void
 other_answer_is_a_head(void **state)
 {
     struct rows rows = {0};
@@ -192,6 +218,7 @@ main(void)
         cmocka_unit_test(time_that_differs_a_bit_is_the_same),
         cmocka_unit_test(time_is_compared_with_what_was_told),
         cmocka_unit_test(many_rows_are_sent_in_portions),
+        cmocka_unit_test(what_follows_the_rows_is_sent_when_it_has_changed),
         cmocka_unit_test(other_answer_is_a_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
