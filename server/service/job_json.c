@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "core/event.h"
-#include "rpc/messages/status_messages.h"
 #include "service/page_verdicts.h"
 #include "service/why.h"
 
@@ -153,29 +152,20 @@ jobs_json(const struct cluster_jobs *jobs,
 
 /* Write whom the call of a rank waits for, and its communicator, as numbers. */
 static void
-call_numbers_write(FILE *out, const struct cluster_member_activity *activity)
+call_numbers_write(FILE *out, const struct snapshot_call *call)
 {
-    CLEANUP(activity_details_deinit)
-    struct activity_details details = {.awaited_rank = STATUS_RANK_NONE};
-    const struct message_span span = {activity->details, activity->n_details};
-
-    /* A rank that tells nonsense is described without it. */
-    if (span.n_bytes > 0 && activity_details_decode(span, &details) != HOOP_OK)
-        return;
-    const uint32_t awaited = activity->missing_rank != CLUSTER_RANK_ANY
-                                 ? activity->missing_rank
-                                 : details.awaited_rank;
-    if (awaited != STATUS_RANK_NONE)
-        number_field_write(out, "awaited_rank", awaited);
-    /* Ranks count from one, the coordinator and hoopctl from zero. */
-    if (details.communicator_id > 1)
-        number_field_write(out, "communicator_id", details.communicator_id - 1);
+    if (call->awaited_rank != SNAPSHOT_NO_RANK)
+        number_field_write(out, "awaited_rank", call->awaited_rank);
+    if (call->communicator_id > 0)
+        number_field_write(out, "communicator_id", call->communicator_id);
 }
 
-/* Write what a rank has answered; null: it was not asked. */
+/* Write what a rank has answered; null: it was not asked. Without memory, call is
+ * NULL. */
 static void
 activity_write(FILE *out,
                const struct cluster_member_activity *activity,
+               const struct snapshot_call *call,
                const struct job_json_context *context)
 {
     fputs(",\"activity\":", out);
@@ -198,7 +188,8 @@ activity_write(FILE *out,
                            wall_ms(context, context->now_ns) -
                                activity->age_ms);
         text_field_write(out, "waits_for", activity->waits_for);
-        call_numbers_write(out, activity);
+        if (call)
+            call_numbers_write(out, call);
     }
     fputc('}', out);
 }
@@ -207,6 +198,7 @@ static void
 member_write(FILE *out,
              const struct cluster_member *member,
              const struct cluster_member_activity *activity,
+             const struct snapshot_call *call,
              const struct job_json_context *context)
 {
     if (member->rank == CLUSTER_RANK_ANY)
@@ -217,7 +209,7 @@ member_write(FILE *out,
     text_field_write(out, "host", member->host);
     number_field_write(out, "pid", member->pid);
     text_field_write(out, "reason", member->reason);
-    activity_write(out, activity, context);
+    activity_write(out, activity, call, context);
     fputc('}', out);
 }
 
@@ -226,15 +218,18 @@ job_json(const struct cluster_job_detail *job,
          const struct job_json_context *context,
          struct verdict *out_verdict)
 {
+    CLEANUP(job_snapshot_deinit) struct job_snapshot seen = {0};
     CLEANUP(free) uint32_t *order = calloc(job->n_members + 1, sizeof(*order));
-    size_t n_order = job->n_members;
+    size_t n_order = 0;
     struct json_text json;
 
     *out_verdict = (struct verdict){.kind = ""};
-    /* If nothing holds the job up, a sample is no reason to move its ranks. */
-    if (!order || why_explain(job, out_verdict, order) != HOOP_OK ||
-        !out_verdict->is_held_up)
-        n_order = 0;
+    if (order && job_snapshot_init(job, &seen) == HOOP_OK) {
+        diagnosis_make(&seen.snapshot, out_verdict);
+        diagnosis_order(&seen.snapshot, out_verdict, order);
+        /* If nothing holds the job up, a sample is no reason to move ranks. */
+        n_order = out_verdict->is_held_up ? job->n_members : 0;
+    }
     if (!json_open(&json))
         return NULL;
     job_summary_write(json.out, &job->line, context);
@@ -247,7 +242,8 @@ job_json(const struct cluster_job_detail *job,
     for (size_t i = 0; i < job->n_members; i++) {
         row_begin(json.out, i);
         member_write(json.out, &job->members[i],
-                     job->activities ? &job->activities[i] : NULL, context);
+                     job->activities ? &job->activities[i] : NULL,
+                     seen.ranks ? &seen.ranks[i].call : NULL, context);
     }
     fputs("\n]", json.out);
     /* It is long, and seldom changes: http/rows.h. */

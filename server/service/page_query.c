@@ -94,7 +94,7 @@ job_reply_take(const struct page_query *query,
     if (query->number != PAGE_QUERY_FOR_VERDICT) {
         json = job_json(job, context, &verdict);
         page_verdicts_watch(verdicts, job->line.name, context->now_ns);
-    } else if (why_explain(job, &verdict, NULL) != HOOP_OK) {
+    } else if (why_explain(job, &verdict) != HOOP_OK) {
         return NULL;
     }
     if (verdict.kind[0])

@@ -33,26 +33,13 @@ enum {
 
 static_assert(SNAPSHOT_MINUTE_MS == STATUS_MINUTE_MS, "ranks tell of a minute");
 
-/* The snapshot of a job, and what it points to. */
-struct job_snapshot {
-    struct snapshot snapshot;
-    struct snapshot_rank *ranks;
-    struct activity_details *details; /* [n_ranks], decoded */
-};
-
-static void
+void
 job_snapshot_deinit(struct job_snapshot *job)
 {
     for (size_t i = 0; job->details && i < job->snapshot.n_ranks; i++)
         activity_details_deinit(&job->details[i]);
     free(job->details);
     free(job->ranks);
-}
-
-static void
-job_snapshot_deinit_at(struct job_snapshot *job)
-{
-    job_snapshot_deinit(job);
 }
 
 static enum snapshot_job_state
@@ -312,7 +299,7 @@ job_take_over(const struct job_snapshot *job, size_t from)
     waits_take_over(job, from);
 }
 
-static enum hoop_status
+enum hoop_status
 job_snapshot_init(const struct cluster_job_detail *from,
                   struct job_snapshot *out_job)
 {
@@ -349,9 +336,7 @@ job_snapshot_init(const struct cluster_job_detail *from,
 }
 
 enum hoop_status
-why_explain(const struct cluster_job_detail *job,
-            struct verdict *out_verdict,
-            uint32_t *out_order)
+why_explain(const struct cluster_job_detail *job, struct verdict *out_verdict)
 {
     CLEANUP(job_snapshot_deinit) struct job_snapshot seen = {0};
     const enum hoop_status status = job_snapshot_init(job, &seen);
@@ -359,8 +344,6 @@ why_explain(const struct cluster_job_detail *job,
     if (status != HOOP_OK)
         return error_pass(status);
     diagnosis_make(&seen.snapshot, out_verdict);
-    if (out_order)
-        diagnosis_order(&seen.snapshot, out_verdict, out_order);
     return HOOP_OK;
 }
 

@@ -13,15 +13,34 @@
 #include "core/action.h"
 #include "diagnosis/diagnosis.h"
 
+struct activity_details;
 struct pack;
 
-/* Write the verdict on a job, and the places of its members in the order of
- * diagnosis_order(); out_order has room for all of them, or is NULL. Handle:
- * HOOP_E_EXHAUSTED (no memory). */
+/* The snapshot of a job, and what it points to. Zeroed: there is none. */
+struct job_snapshot {
+    struct snapshot snapshot;
+    struct snapshot_rank *ranks;      /* [n_members] of the job; owned */
+    struct activity_details *details; /* likewise, decoded */
+};
+
+/* Make the snapshot of a job, whose texts it borrows. Handle: HOOP_E_EXHAUSTED
+ * (no memory). */
 enum hoop_status
-why_explain(const struct cluster_job_detail *job,
-            struct verdict *out_verdict,
-            uint32_t *out_order);
+job_snapshot_init(const struct cluster_job_detail *from,
+                  struct job_snapshot *out_job);
+
+void
+job_snapshot_deinit(struct job_snapshot *job);
+
+static inline void
+job_snapshot_deinit_at(struct job_snapshot *job)
+{
+    job_snapshot_deinit(job);
+}
+
+/* Write the verdict on a job. Handle: HOOP_E_EXHAUSTED (no memory). */
+enum hoop_status
+why_explain(const struct cluster_job_detail *job, struct verdict *out_verdict);
 
 /* Encode the reply to hoop.v1.Status/Why. Handle: HOOP_E_EXHAUSTED (no
  * memory). */

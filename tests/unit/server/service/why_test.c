@@ -101,9 +101,8 @@ static void
 sentence_check(struct sample *sample, const char *kind, const char *sentence)
 {
     struct verdict verdict = {0};
-    uint32_t order[SIZE];
 
-    assert_ok(why_explain(sample_detail(sample), &verdict, order));
+    assert_ok(why_explain(sample_detail(sample), &verdict));
     assert_string_equal(verdict.sentence, sentence);
     assert_string_equal(verdict.kind, kind);
 }
@@ -278,7 +277,7 @@ hearing_check(uint64_t answer_ms, uint64_t heard_ms, const char *kind)
     sample.activities[0].answer_ms = answer_ms;
     sample.details[1].n_askers = 1;
     sample.details[1].askers = &asker;
-    assert_ok(why_explain(sample_detail(&sample), &verdict, NULL));
+    assert_ok(why_explain(sample_detail(&sample), &verdict));
     assert_string_equal(verdict.kind, kind);
     if (strcmp(kind, "link") == 0)
         assert_string_equal(
