@@ -166,15 +166,6 @@ connection_refuse(struct connection *connection, const char *json)
     connection_begin_response(connection, &response);
 }
 
-/* Events of a stream are missing: close it within a second, when no callback of
- * the feed is running. */
-static void
-stream_cut_off(struct connection *connection)
-{
-    connection->is_cut_off = true;
-    feed_want_second(connection->http->feed);
-}
-
 /* The head of the stream is written already; its events follow. */
 static void
 connection_begin_stream(struct connection *connection,
@@ -202,7 +193,7 @@ connection_begin_stream(struct connection *connection,
     connection->state = CONNECTION_STREAMING;
     if (feed_read_stream(http->feed, &connection->reader, response->job,
                          response->entry_seen) != HOOP_OK)
-        stream_cut_off(connection);
+        connection->is_cut_off = true;
 }
 
 static void
@@ -481,7 +472,7 @@ connection_on_events(struct feed_reader *reader,
     if (connection->is_cut_off)
         return;
     if (!stream_reserve(connection, n_bytes)) {
-        stream_cut_off(connection);
+        connection->is_cut_off = true;
         return;
     }
     memcpy(connection->out + connection->n_out, bytes, n_bytes);

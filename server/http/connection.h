@@ -71,7 +71,9 @@ struct connection {
     size_t n_out;
     size_t n_sent;
     struct feed_reader reader;
-    bool is_cut_off; /* a stream that lacks events: it is closed soon */
+    bool
+        is_cut_off; /* a stream that lacks events: it is closed within a second,
+                        when no callback of the feed is running */
     struct loop_timer *delay; /* until the answer is written; NULL: at once */
     uint64_t last_taken_ns;   /* STREAMING: when the socket took something, or
                                  nothing was left for it */

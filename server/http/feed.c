@@ -50,7 +50,6 @@ struct feed {
     struct feed_topics topics;
     struct feed_readers readers;
     uint64_t last_number;
-    bool wants_second;
     pthread_mutex_t lock; /* protects the rest */
     struct feed_answers answers;
     struct page_log log;
@@ -321,7 +320,6 @@ on_second(void *owner)
     struct feed_topic *topic = NULL;
     struct feed_reader *next = NULL;
 
-    feed->wants_second = false;
     on_answers(feed);
     TAILQ_FOREACH(topic, &feed->topics, link)
     topic_query(feed, topic);
@@ -332,24 +330,19 @@ on_second(void *owner)
             stream_go_on(feed, reader);
     }
     feed->options.on_second(feed->options.owner);
-    if (!TAILQ_EMPTY(&feed->readers) || feed->wants_second)
+    if (!TAILQ_EMPTY(&feed->readers))
         loop_timer_start(feed->second, SECOND_MS);
 }
 
-void
-feed_want_second(struct feed *feed)
-{
-    feed->wants_second = true;
-    if (!loop_timer_is_started(feed->second))
-        loop_timer_start(feed->second, SECOND_MS);
-}
-
+/* Also if this fails, on_second() is called within a second. */
 static enum hoop_status
 reader_subscribe(struct feed *feed,
                  struct feed_reader *reader,
                  const char *job,
                  bool wants_jobs)
 {
+    if (!loop_timer_is_started(feed->second))
+        loop_timer_start(feed->second, SECOND_MS);
     TAILQ_INSERT_TAIL(&feed->readers, reader, link);
     if (job[0])
         reader->job = topic_acquire(feed, job);
@@ -366,8 +359,6 @@ reader_subscribe(struct feed *feed,
         topic_query(feed, reader->job);
     if (reader->jobs)
         topic_query(feed, reader->jobs);
-    if (!loop_timer_is_started(feed->second))
-        loop_timer_start(feed->second, SECOND_MS);
     return HOOP_OK;
 }
 
@@ -390,14 +381,13 @@ feed_read_stream(struct feed *feed,
     size_t n_text = 0;
 
     *reader = (struct feed_reader){.is_stream = true, .entry_seen = entry_seen};
-    FILE *out = open_memstream(&text, &n_text);
-    if (!out)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reader");
     const enum hoop_status status = reader_subscribe(feed, reader, job, true);
-    if (status != HOOP_OK) {
-        fclose(out);
-        free(text);
+    if (status != HOOP_OK)
         return error_pass(status);
+    FILE *out = open_memstream(&text, &n_text);
+    if (!out) {
+        feed_unsubscribe(feed, reader);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reader");
     }
     fprintf(out,
             "retry: %d\nevent: hello\ndata: {\"boot\":\"%016" PRIx64 "\"}\n\n",

@@ -83,7 +83,8 @@ enum hoop_status
 feed_read_once(struct feed *feed, struct feed_reader *reader, const char *job);
 
 /* Begin a stream, which also watches job unless it is "". Its first events are
- * reported within. Handle: HOOP_E_EXHAUSTED. */
+ * reported within. Also if it fails, on_second() follows within a second. Handle:
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 feed_read_stream(struct feed *feed,
                  struct feed_reader *reader,
@@ -93,10 +94,6 @@ feed_read_stream(struct feed *feed,
 /* A reader that reads nothing is allowed. */
 void
 feed_unsubscribe(struct feed *feed, struct feed_reader *reader);
-
-/* Call on_second() within a second, although there may be no stream. */
-void
-feed_want_second(struct feed *feed);
 
 /* See http_answer_query(). Thread: any. */
 void
