@@ -76,12 +76,13 @@ sessions_have(const struct sessions *sessions,
             end ? (size_t)(end - cookies.at) : cookies.n_bytes;
 
         if (n_pair > n_name && memcmp(cookies.at, name, n_name) == 0 &&
-            cookies.at[n_name] == '=')
-            return session_id_is_known(
+            cookies.at[n_name] == '=' &&
+            session_id_is_known(
                 sessions,
                 (struct http_text_slice){cookies.at + n_name + 1,
                                          n_pair - n_name - 1},
-                now_ns);
+                now_ns))
+            return true;
         cookies.at += n_pair;
         cookies.n_bytes -= n_pair;
         while (cookies.n_bytes > 0 &&

@@ -40,8 +40,9 @@ sessions_create(struct sessions *sessions,
                 uint64_t now_ns,
                 char out_id[SESSION_ID_TEXT]);
 
-/* Return whether the value of a Cookie field names a session in this cookie.
- * The time taken tells nothing of ids. */
+/* Return whether the value of a Cookie field names a session in this cookie, of
+ * which a browser may have several: another host of the domain can set one for
+ * all of them. The time taken tells nothing of ids. */
 bool
 sessions_have(const struct sessions *sessions,
               struct http_text_slice cookies,

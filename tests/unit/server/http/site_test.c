@@ -569,6 +569,7 @@ sessions_end_and_are_bounded(void **state)
     char first[SESSION_ID_TEXT];
     char other[SESSION_ID_TEXT];
     char cookie[128];
+    char pair[256];
 
     (void)state;
     assert_ok(sessions_create(sessions, hour_ns, first));
@@ -581,6 +582,10 @@ sessions_end_and_are_bounded(void **state)
         hour_ns));
     assert_false(
         sessions_have(sessions, (struct http_text_slice){0}, "s", hour_ns));
+    /* One that another host has set for the whole domain hides none. */
+    snprintf(pair, sizeof(pair), "s=%064d; s=%s", 0, first);
+    assert_true(sessions_have(
+        sessions, (struct http_text_slice){pair, strlen(pair)}, "s", hour_ns));
     assert_true(sessions_have(sessions, text, "s", 12 * hour_ns));
     assert_false(sessions_have(sessions, text, "s", 13 * hour_ns));
     for (int i = 1; i < LIMIT_HTTP_SESSIONS; i++)
