@@ -76,9 +76,10 @@ struct host_agent {
 
 /* End without a report, since hooprun is gone. */
 static void
-agent_vanish(void)
+agent_vanish(struct host_agent *agent)
 {
     agent_kill_descendants(0);
+    (void)records_close(&agent->records, EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
 
@@ -584,7 +585,7 @@ clock_look(struct host_agent *agent)
         return;
     warnx("nothing was heard of hooprun's host for %d s; ending the workers",
           LINK_SILENCE_S);
-    agent_vanish();
+    agent_vanish(agent);
 }
 
 static void
@@ -596,7 +597,7 @@ agent_turn(struct host_agent *agent)
 
     if (n_ready > 0) {
         if (polls[POLL_FRONT].revents != 0)
-            agent_vanish();
+            agent_vanish(agent);
         workers_read(agent);
         if (polls[POLL_INPUT].revents != 0)
             input_pass_on(agent);
@@ -608,7 +609,7 @@ agent_turn(struct host_agent *agent)
         if (polls[POLL_LINK_IN].revents != 0) {
             agent->heard_ms = now_ms();
             if (link_receive(&agent->link, frame_take, agent) != LINK_OPEN)
-                agent_vanish();
+                agent_vanish(agent);
         }
     }
     clock_look(agent);

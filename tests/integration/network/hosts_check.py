@@ -31,6 +31,7 @@ from programs import Wrong, await_true, environment_clean
 HOSTS = {'a': NET + '11', 'b': NET + '12', 'c': NET + '13'}
 NOBODY = NET + '99'
 WAIT_S = 30
+SHM = pathlib.Path('/dev/shm')  # of this check alone
 
 # Says how it was started; rank 0 listens, as torch does, and all others come.
 REPORT = r'''
@@ -92,6 +93,7 @@ class World(network_hosts.Hosts):
     def begin(self):
         folder = self.folder
         run('mount', '-t', 'tmpfs', 'none', '/run')
+        run('mount', '-t', 'tmpfs', '-o', 'mode=1777', 'none', SHM)
         os.mkdir('/run/sshd', 0o755)
         for key in ('user', 'other'):
             run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f',
@@ -460,7 +462,7 @@ def parent(pid):
 def nothing_is_left_after(world, victim, code):
     """victim(hooprun's pid, the pid of a worker on b) is killed."""
     process = world.start(
-        '--hosts', 'a:2,b:2', 'sh', '-c',
+        '--record', '--hosts', 'a:2,b:2', 'sh', '-c',
         # A child that leaves its group, as daemons do.
         'setsid sleep 3600 & echo $RANK $$; sleep 3600')
     pids = {}
@@ -475,6 +477,12 @@ def nothing_is_left_after(world, victim, code):
            f'{victim.__name__}: {process.returncode}: {err.decode()}')
     world.all_are_gone()
     return err.decode()
+
+
+def no_record_folder_is_left():
+    """The workers recorded nothing, so each agent has removed its folder."""
+    left = [str(path) for path in SHM.glob('hoop-*/run.*')]
+    expect(not left, f'folders for records are left: {left}')
 
 
 def of_hooprun(hooprun, _worker):
@@ -523,6 +531,7 @@ def nothing_is_left(world):
            'ran there is ended\n' in err, err)
     expect('hooprun: rank 2 (host b, pid ' in err and
            ') is lost with its host\n' in err, err)
+    no_record_folder_is_left()
     err = nothing_is_left_after(world, of_the_agent_there, 1)
     expect("hooprun: host b is lost: hooprun's agent there was killed by "
            'signal 9 (Killed); what ran there is ended\n' in err, err)
