@@ -7,14 +7,13 @@ export class LogView {
   constructor(log) {
     this.log = log;
     this.list = new List(byId('log'), (entry) => entry.id,
-      (entry) => this.create(entry), () => {});
+      (entry) => this.create(entry), (node, entry) => this.update(node, entry));
   }
 
   create(entry) {
     const node = element('li', `entry-${entry.kind}`);
     const time = element('time');
     time.dateTime = new Date(entry.at_ms).toISOString();
-    setText(time, clockTime(entry.at_ms));
     const kind = element('span', 'chip');
     setText(kind, ENTRY_KINDS[entry.kind] ?? entry.kind);
     const text = element('span', 'text');
@@ -23,7 +22,15 @@ export class LogView {
     return node;
   }
 
+  // Midnight makes another day of today.
+  update(node, entry) {
+    if (node.dataset.today === this.today) return;
+    node.dataset.today = this.today;
+    setText(node.firstChild, clockTime(entry.at_ms));
+  }
+
   show(job) {
+    this.today = new Date().toDateString();
     this.list.show(this.log.of(job));
   }
 }

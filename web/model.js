@@ -134,8 +134,12 @@ export function duration(ms) {
   return `${Math.floor(hours / 24)} days ${hours % 24} h`;
 }
 
-export function clockTime(ms) {
-  return new Date(ms).toLocaleTimeString([], { hour12: false });
+// A time of another day than now_ms has its date.
+export function clockTime(ms, now_ms = Date.now()) {
+  const date = new Date(ms);
+  const time = date.toLocaleTimeString([], { hour12: false });
+  const isToday = date.toDateString() === new Date(now_ms).toDateString();
+  return isToday ? time : `${date.toLocaleDateString()}, ${time}`;
 }
 
 // The last minute of a job: for each rank bars in the order of time, each

@@ -92,6 +92,13 @@ same('summary', model.summaryOf({ state: 'running', ranks: [rank(0, call(1, 1, 2
 same('forming', model.summaryOf({ state: 'forming', size: 4, missing: 'ranks 1-3',
   ranks: [rank(0, null, 'joining')] }),
 'Forming: 1 rank of 4 has joined. Missing: ranks 1-3.');
+{
+  const at = (day, hour) => new Date(2026, 10, day, hour).getTime();
+  const today = model.clockTime(at(26, 9), at(26, 23));
+  const later = model.clockTime(at(26, 9), at(27, 0));
+  same('a time of today', today.includes('2026'), false);
+  same('a time of another day', [later.endsWith(today), later.includes('2026')], [true, true]);
+}
 same('durations', [-5, 0, 1234, 9999, 61000, 125000, 7300000, 2 * 86400000].map(model.duration),
   ['0.0 s', '0.0 s', '1.2 s', '10.0 s', '61 s', '2 min 5 s', '2 h 1 min', '2 days 0 h']);
 same('addresses', ['', '#/', '#/job/', '#/job/a%2Fb', '#/job/%', '#/jobs/a']
@@ -131,10 +138,10 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   same('a call that began before the page was opened', opened.bars.get(0)[0].from, 650000);
   same('what is not known', opened.bars.get(1)[0].from, 899000);
   same('a call in words', model.barSentence(0, opened.bars.get(0)[0])
-    .replace(/\d\d:\d\d:\d\d/, 'TIME'),
+    .replace(/\d+\/\d+\/\d+, \d\d:\d\d:\d\d/, 'TIME'),
   "Rank 0, from TIME for 4 min 10 s: in barrier #7 of 'world', waits for rank 1 (a:71) to send.");
   same('a bar in words', model.barSentence(1, { state: 'silent', from: 0, to: 1500, call: '',
-    communicator: '', why: 'no answer' }).replace(/\d\d:\d\d:\d\d/, 'TIME'),
+    communicator: '', why: 'no answer' }).replace(/\d+\/\d+\/\d+, \d\d:\d\d:\d\d/, 'TIME'),
   'Rank 1, from TIME for 1.5 s: gives no answer: no answer.');
 }
 
@@ -160,7 +167,7 @@ same('and back', model.jobOfHash(model.hashOfJob('a/b:c+d@e')), 'a/b:c+d@e');
   log.addSilence(1000, 3900);
   same('a short silence is not told', texts('')[0], 'again');
   log.addSilence(1000, 11000);
-  same('a long one is', [log.entries[0].at_ms, texts('')[0].replace(/\d\d:\d\d:\d\d/, 'TIME')],
+  same('a long one is', [log.entries[0].at_ms, texts('')[0].replace(/\d+\/\d+\/\d+, \d\d:\d\d:\d\d/, 'TIME')],
     [1000, 'it heard nothing of hoopd until TIME, for 10 s']);
 }
 same('commands', ['train', 'a/b:c+d@e', "it's $HOME", '-x', ''].map((name) => (
