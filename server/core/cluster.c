@@ -123,7 +123,7 @@ job_destroy(struct job *job)
     memory_free_charged(&job->memory, job->suspicion.views);
     memory_free_charged(&job->memory, job->suspicion.ranks);
     activities_deinit(job);
-    ended_job_deinit(&job->last_grown);
+    ended_job_deinit(&job->world.last_grown);
     memory_free_charged(&job->memory, job->world.ranks);
     memory_free_charged(&job->memory, job->world.roster);
     memory_free_charged(&job->memory, job->joins.timeout_text);
@@ -139,9 +139,9 @@ job_destroy(struct job *job)
 static void
 job_add_to_ended(struct cluster *cluster, struct job *job)
 {
-    struct ended_job ended_job = job->last_grown;
+    struct ended_job ended_job = job->world.last_grown;
 
-    job->last_grown = (struct ended_job){0};
+    job->world.last_grown = (struct ended_job){0};
     if (!ended_job.epoch)
         ended_job_take_world(&ended_job, job);
     ended_job.when_ns = cluster->now_ns;
@@ -173,8 +173,8 @@ job_end_and_retire(struct cluster *cluster, struct job *job)
         job_add_to_ended(cluster, job);
         job_log_end(cluster, job);
     }
-    if (job->root && job->world.epoch > job->root->last_grown.epoch)
-        ended_job_take_world(&job->root->last_grown, job);
+    if (job->root && job->world.epoch > job->root->world.last_grown.epoch)
+        ended_job_take_world(&job->root->world.last_grown, job);
     waiters_fail_all(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
                      job->name);
     timer_heap_remove(&cluster->timer_heap, &job->joins.settle);

@@ -128,6 +128,9 @@ struct job_world {
     struct cluster_membership_change *changes;
     size_t n_changes;
     size_t n_changes_answered; /* changes that parked watches have been told */
+    /* The newest world by which the job grew that has ended; its members are
+     * owned. Forgotten when the coordinator restarts. */
+    struct ended_job last_grown;
 };
 
 struct job {
@@ -137,9 +140,6 @@ struct job {
     struct job_worlds grown; /* the worlds this job grew by, newest first */
     uint32_t n_grown;
     LIST_ENTRY(job) grown_link;
-    /* The newest of those that have ended; its members are owned. Forgotten when
-     * the coordinator restarts. */
-    struct ended_job last_grown;
     struct worker *workers;  /* jobs without a root: hash by id, workers of
                                 all worlds of the job */
     uint32_t n_workers;      /* workers that join or are active */

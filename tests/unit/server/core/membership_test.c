@@ -15,6 +15,31 @@ report(struct fixture *f, struct cluster_failure_report report)
         f, (struct cluster_event){.kind = CLUSTER_REPORT, .report = report});
 }
 
+/* Whoever asks why others are silent learns whether a loss can be why. */
+static void
+age_of_a_loss_is_told(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture f;
+
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    f.now_ns += FIXTURE_S / 2;
+    fixture_member(&f, CLUSTER_RENEW, epoch, 1);
+    f.now_ns += FIXTURE_S / 2;
+    fixture_tick(&f);
+    fixture_member(&f, CLUSTER_RENEW, epoch, 1);
+    f.now_ns += 3 * FIXTURE_S / 4;
+    const struct cluster_member *members =
+        fixture_reply(
+            &f, fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB}))
+            ->job.members;
+
+    assert_int_equal(members[0].lost_ns, 0);
+    assert_int_equal(members[1].state, CLUSTER_MEMBER_LOST);
+    assert_int_equal(members[1].lost_ns, 3 * FIXTURE_S / 4);
+}
+
 static void
 lease_expired_is_a_verdict(void **state)
 {
@@ -519,6 +544,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(age_of_a_loss_is_told),
         cmocka_unit_test(lease_expired_is_a_verdict),
         cmocka_unit_test(lease_renewed_lives_on),
         cmocka_unit_test(lease_that_ends_while_nobody_looks_waits_a_little),

@@ -630,9 +630,9 @@ report_lost(struct fixture *f, uint64_t epoch, uint32_t rank, const char *why)
                                 .evidence = EVIDENCE_GIVEN_UP}});
 }
 
-/* Start job "a" of three ranks with a token of its own. Return its epoch. */
-static uint64_t
-join_with_token(struct fixture *f)
+/* Start job "a" with a token of its own, lose rank 2, then rank 0, and end. */
+static void
+end_with_losses(struct fixture *f)
 {
     uint64_t ticket = 0;
 
@@ -642,44 +642,13 @@ join_with_token(struct fixture *f)
         join.token = "secret";
         ticket = fixture_step(f, join);
     }
-    return fixture_reply(f, ticket)->world.epoch;
-}
-
-/* Lose rank 2 of job "a", then rank 0, and end it. */
-static void
-end_with_losses(struct fixture *f)
-{
-    const uint64_t epoch = join_with_token(f);
+    const uint64_t epoch = fixture_reply(f, ticket)->world.epoch;
 
     report_lost(f, epoch, 2, "gave up first");
     report_lost(f, epoch, 0, "gave up then");
     fixture_step(f, (struct cluster_event){.kind = CLUSTER_LEAVE,
                                            .token = "secret",
                                            .member = {epoch, 2}});
-}
-
-/* Whoever asks why others are silent learns whether that loss can be why. */
-static void
-age_of_a_loss_is_told(void **state)
-{
-    CLEANUP(fixture_deinit) struct fixture f;
-
-    fixture_init(&f, &(struct cluster_options){0});
-    const uint64_t epoch = join_with_token(&f);
-
-    f.now_ns += 5 * FIXTURE_S;
-    report_lost(&f, epoch, 2, "gave up first");
-    f.now_ns += 3 * FIXTURE_S;
-    const struct cluster_member *members =
-        fixture_reply(&f, fixture_step(&f,
-                                       (struct cluster_event){
-                                           .kind = CLUSTER_JOB,
-                                           .token = "secret",
-                                       }))
-            ->job.members;
-
-    assert_int_equal(members[0].lost_ns, 0);
-    assert_int_equal(members[2].lost_ns, 3 * FIXTURE_S);
 }
 
 static void
@@ -816,7 +785,6 @@ main(void)
         cmocka_unit_test(job_that_forms_is_told_without),
         cmocka_unit_test(why_is_answered_with_the_details_of_members),
         cmocka_unit_test(why_and_job_are_each_answered_in_kind),
-        cmocka_unit_test(age_of_a_loss_is_told),
         cmocka_unit_test(ended_job_is_told_with_those_that_were_lost_first),
         cmocka_unit_test(ended_job_is_told_with_the_calls_that_failed),
         cmocka_unit_test(
