@@ -130,7 +130,8 @@ NOT_APPLICABLE = (
      'kills in rounds that the forced algorithms do not have on every rank'),
     ('residue', 'regions|direct|pairs|planes|spin-never|spin-always-pairs|full-check',
      'goes over TCP by itself: elsewhere nothing is lost'),
-    ('.*_tcp|.*_shm|.*_direct|.*_streams|pipe_storm_small', '.*',
+    ('.*_tcp|.*_shm|.*_direct|.*_streams|pipe_storm_small|'
+     'repeated_calls_(rings|sleeping|spinning|trees)', '.*',
      'the same as another, on one path'),
 )
 

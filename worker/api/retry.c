@@ -474,8 +474,11 @@ retry_attempt_once(struct retry_request *retry_request,
                                   : retry_fail_call_on_peers(comm, made);
     context_set_retries(comm->context, 0);
     *out_work = status == HOOP_OK ? RETRY_VOTE_FINISHED : RETRY_VOTE_UNFINISHED;
-    /* A rank that its own program interrupts does not exchange outcomes. */
-    if (!status_is_lost_rank(status) && status != HOOP_E_CANCELLED)
+    /* A program interrupted this call or that of another rank. Its outcome is
+     * not exchanged, but some ranks may have done their part and wait for it. */
+    if (status == HOOP_E_CANCELLED)
+        return retry_fail_call_on_peers(comm, status);
+    if (!status_is_lost_rank(status))
         status = outcomes_agree_on_worst(comm, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -301,6 +301,9 @@ killed_body(struct rank *rank)
 {
     walk_set_out(&walks[0], rank, 0);
     walks[0].killed_at = rank->rank == 1 ? 1 : 0;
+    /* No other rank still sets itself up when one dies. */
+    room_add(rank, 1);
+    room_await(rank, 1, rank->size);
     RANK_CHECK(walk_run(&walks[0]) == HOOP_E_PEER_LOST);
     RANK_CHECK(error_names(rank, 1));
     /* A rank that ends early must not be reported as lost, too. */

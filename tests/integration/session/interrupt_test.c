@@ -34,6 +34,7 @@ enum {
 
 static volatile sig_atomic_t was_signalled;
 static uint64_t signalled_ns;
+static uint64_t interrupt_after_ns;
 
 static void
 on_signal(int number)
@@ -44,7 +45,7 @@ on_signal(int number)
 static bool
 is_interrupted(void *context)
 {
-    if (!was_signalled) {
+    if (!was_signalled && clock_now_ns() >= interrupt_after_ns) {
         signalled_ns = clock_now_ns();
         raise(SIGINT);
     }
@@ -395,6 +396,42 @@ interrupted_call_is_not_done_again(const struct worker *worker)
     return 0;
 }
 
+/* Worker 1 has done its part of the call, and waits for what became of it, when
+ * worker 0 is interrupted in it; worker 2 has not called yet. However far they
+ * are, the call is over on all. */
+static int
+interrupted_call_is_over_for_who_has_done_its_part(const struct worker *worker)
+{
+    static const char *const settings[] = {"on_failure=retry", NULL};
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    int32_t value = 1;
+
+    options.settings = settings;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    if (worker->index == 1)
+        room_set(worker, PLACE_CALLED, 1);
+    else
+        WORKER_CHECK(room_await(worker, PLACE_CALLED) == 1);
+    interrupt_arm(worker);
+    interrupt_after_ns = clock_now_ns() + 200 * CLOCK_NS_PER_MS;
+    if (worker->index == 2)
+        WORKER_CHECK(turn_pass(worker, 0) == 0);
+    const enum hoop_status status = hoop_reduce(
+        HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM, 0, world);
+    if (worker->index == 0) {
+        WORKER_CHECK(interrupt_check(status) == 0);
+        WORKER_CHECK(turn_pass(worker, 0) == 0);
+    } else {
+        WORKER_CHECK(status == HOOP_E_CANCELLED);
+    }
+    WORKER_CHECK(sum_is_right(world) == 0);
+    hoop_leave(session);
+    return 0;
+}
+
 /* No other worker joins, and the request is withdrawn. */
 static int
 join_is_interrupted_and_taken_back(const struct worker *worker)
@@ -476,6 +513,7 @@ main(void)
         WORKERS_TEST(messages_are_interrupted_and_lose_nothing, 2),
         WORKERS_TEST(growth_is_interrupted_while_newcomers_are_awaited, 2),
         WORKERS_TEST(interrupted_call_is_not_done_again, 2),
+        WORKERS_TEST(interrupted_call_is_over_for_who_has_done_its_part, 3),
         WORKERS_TEST(join_is_interrupted_and_taken_back, 1),
         cmocka_unit_test(mute_coordinator_is_not_waited_for),
     };
