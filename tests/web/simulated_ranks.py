@@ -19,7 +19,12 @@ CALL_S = 600  # so long a call may take on a machine that is busy
 WATCH_MS = 30000
 OPENED_AT_ONCE = 32
 SETUP_S = 120
+JOINS_MAX = 20  # of a rank whose connection breaks
 N_TOTALS = 12
+
+
+class Refused(Exception):
+    """hoopd has answered, and says no. Asking again would not help."""
 
 
 class Link:
@@ -72,7 +77,7 @@ class Link:
                                       0x80000000 | self.last_id) + message)
         reply = await waiter
         if reply[2] != 0:
-            raise OSError(f'{method}: status {reply[2]}: {reply[3]}')
+            raise Refused(f'{method}: status {reply[2]}: {reply[3]}')
         return Reader(reply[4]).read()
 
 
@@ -146,7 +151,7 @@ class Rank:
     async def join(self, host, port, gate):
         """Join, again if the connection breaks, as it may on a busy machine: hoopd
         waits for the first bytes only so long. Return the revision."""
-        while True:
+        for attempt in range(1, JOINS_MAX + 1):
             self.link = Link(self.job.name)
             try:
                 async with gate:
@@ -154,7 +159,10 @@ class Rank:
                 return await self.ask_to_join()
             except OSError:
                 self.link.close()
+                if attempt == JOINS_MAX:
+                    raise
                 await asyncio.sleep(0.1)
+        return None
 
     async def ask_to_join(self):
         reply = await self.link.call('Join', [
