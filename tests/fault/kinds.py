@@ -8,14 +8,14 @@ of links have each rank on a host of its own, a network namespace (network_hosts
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import time
 from collections import namedtuple
 
 import network_hosts
-from programs import Program, Wrong, environment_clean, free_addresses
+from jobs import Hoopd, Job
+from programs import Wrong, environment_clean
 
 HOST = socket.gethostname()
 CALL = 'allreduce #1 (float64, 4 elements, sum)'
@@ -26,55 +26,23 @@ SLACK = float(os.environ.get('HOOP_FAILURE_TIMEOUT', 10)) / 2
 SLOW_LINK = 'root tbf rate 10mbit burst 16kb latency 200ms'.split()
 
 
-class Job:
-    """A hoopd with its page, and the workers of one job, who do what they are told
-    (tests/fault/command_member.c). Rank `at` is the one that will be at fault. With
-    hosts, each rank is on its own."""
+class FaultyJob(Job):
+    """A job with a hoopd of its own. Rank `at` is the one that will be at fault."""
 
     def __init__(self, programs, folder, size, at, hosts=None, **settings):
-        (host, port), (_, http_port) = free_addresses(2)
-        host = network_hosts.HERE if hosts else host
-        hoopd, self.hoopctl, self.member = programs
-        self.folder = folder
-        self.size = size
+        hoopd, self.hoopctl, member = programs
+        super().__init__(
+            Hoopd(hoopd, folder, host=network_hosts.HERE if hosts else None,
+                  HOOP_INSECURE_OPEN='on'),
+            member, 'train', size, absent=range(size), hosts=hosts, **settings)
         self.at = at
         self.others = [rank for rank in range(size) if rank != at]
-        self.hosts = hosts
-        self.settings = settings
-        self.access = {'HOOP_COORDINATOR': f'{host}:{port}', 'HOOP_JOB': 'train'}
-        self.page = f'http://localhost:{http_port}/'
-        self.members = {}
+        self.page = self.hoopd.page
         self.fault_at = None
-        self.hoopd = Program(folder, 'hoopd', [
-            hoopd, f'--listen={host}:{port}', f'--http=localhost:{http_port}',
-            '--lease=600'], HOOP_INSECURE_OPEN='on')
-        self.hoopd.expect('serves workers')
-
-    def start(self, *ranks, **settings):
-        for rank in ranks:
-            words, placed = [self.member], {}
-            if self.hosts:
-                words = self.hosts.on(f'h{rank}', self.member)
-                placed = {'HOOP_NODE': f'h{rank}', 'HOOP_TRANSPORT': 'tcp'}
-            self.members[rank] = Program(
-                self.folder, f'member{rank}', words, stdin=subprocess.PIPE,
-                **{'HOOP_RANK': str(rank), 'HOOP_WORLD_SIZE': str(self.size),
-                   'HOOP_FAILURE_TIMEOUT': '600'} | self.access | placed
-                | self.settings | settings)
 
     def begin(self):
         self.start(*range(self.size))
-        for member in self.members.values():
-            member.expect('ready')
-
-    def await_done(self, *ranks):
-        for rank in ranks:
-            self.members[rank].expect('done')
-
-    def tell(self, command, *ranks):
-        for rank in ranks:
-            self.members[rank].popen.stdin.write(command.encode() + b'\n')
-            self.members[rank].popen.stdin.flush()
+        self.ready()
 
     def drop(self, at, sender):
         """From now on nothing that one rank sends arrives at the other."""
@@ -104,19 +72,15 @@ class Job:
 
     def masked(self, text):
         """Without what differs from run to run."""
-        for rank, member in self.members.items():
-            text = re.sub(rf'{re.escape(HOST)}:{member.popen.pid}\b', f'host:{1000 + rank}',
+        for rank, worker in self.workers.items():
+            text = re.sub(rf'{re.escape(HOST)}:{worker.popen.pid}\b', f'host:{1000 + rank}',
                           text)
-            text = re.sub(rf'\b{member.popen.pid}\b', str(1000 + rank), text)
+            text = re.sub(rf'\b{worker.popen.pid}\b', str(1000 + rank), text)
         text = text.replace(HOST, 'host')
         return re.sub(r'\b\d+\.\d+ s\b', 'T s', text)
 
     def end(self):
-        for member in self.members.values():
-            if member.popen.poll() is None:
-                member.popen.send_signal(signal.SIGCONT)
-            member.kill()
-            member.popen.stdin.close()
+        super().end()
         self.hoopd.kill()
         for name in self.hosts.addresses if self.hosts else ():
             subprocess.run(self.hosts.on(name, 'iptables', '-F'), check=True)
@@ -132,8 +96,7 @@ def stopped(job):
     job.begin()
     yield
     job.tell('allreduce', *job.others)
-    job.members[job.at].popen.send_signal(signal.SIGSTOP)
-    os.waitid(os.P_PID, job.members[job.at].popen.pid, os.WSTOPPED)
+    job.stop(job.at)
 
 
 def killed(job):
@@ -141,7 +104,7 @@ def killed(job):
     job.begin()
     job.tell('try', *job.others)
     yield
-    job.members[job.at].kill()
+    job.workers[job.at].kill()
 
 
 def link_frozen(job):
@@ -254,7 +217,7 @@ def ended_lost(job):
     """What hoopd remembers of a job that is gone."""
     yield from killed(job)
     for rank in job.others:
-        job.members[rank].expect('done')
+        job.workers[rank].expect('done')
     job.tell('leave', *job.others)
 
 

@@ -19,7 +19,7 @@ import tempfile
 
 import kinds
 import network_hosts
-from kinds import KINDS, Job
+from kinds import KINDS, FaultyJob
 from programs import Wrong, await_true, environment_clean
 
 LINES_MAX = 20  # that hoopctl why shows without --all
@@ -67,8 +67,8 @@ def check(options, folder, name, hosts, **variation):
     """Return what the ranks told in between, which may have been wrong."""
     kind = KINDS[name]._replace(**{key: value for key, value in variation.items()
                                    if key != 'settings'})
-    job = Job(options.programs, folder, kind.size, kind.at, hosts if kind.links else None,
-              **variation.get('settings', {}))
+    job = FaultyJob(options.programs, folder, kind.size, kind.at,
+                    hosts if kind.links else None, **variation.get('settings', {}))
     seen = []
     try:
         steps = kind.make(job)
@@ -137,7 +137,7 @@ def are_lines(job, options, n_lines):
 def check_lines(options, folder):
     """People see the sentence first, then 20 ranks, or all if they ask. Who waits
     for a processor may be too late to answer once."""
-    job = Job(options.programs, folder, LINES_SIZE, 0)
+    job = FaultyJob(options.programs, folder, LINES_SIZE, 0)
     try:
         job.begin()
         await_true('20 lines', lambda: are_lines(job, [], LINES_MAX))

@@ -137,7 +137,7 @@ def check_running(browser, programs, folder):
             row[1] for row in rows] == ['▪ in no call'] * SIZE)
         expect('ranks in order', [row[0] for row in rows] == ['0', '1', '2'], rows)
         expect('with their processes', [row[5] for row in rows] == [
-            f'{socket.gethostname()}:{worker.popen.pid}' for worker in job.workers], rows)
+            f'{socket.gethostname()}:{worker.popen.pid}' for worker in job.workers.values()], rows)
         job.tell('allreduce', 0, 1)
         rows = rows_when(browser, 'two wait for the third, which is first', lambda rows: [
             row[0] for row in rows] in (['2\n! the cause', '0', '1'],
@@ -157,7 +157,7 @@ def check_running(browser, programs, folder):
             f'Rank 2 ({socket.gethostname()}:{job.workers[2].popen.pid}) is in no call'), said)
         check_spoken(browser)
         job.tell('allreduce', 2)
-        for worker in job.workers:
+        for worker in job.workers.values():
             worker.expect('done')
         # For a minute, it may be told who held the others up.
         rows_when(browser, 'it goes on', lambda rows: sorted(
@@ -262,7 +262,7 @@ def check_mismatch(browser, programs, folder):
         rows_when(browser, 'all are there', lambda rows: len(rows) == SIZE)
         job.tell('allreduce', 0)
         job.tell('barrier', 1, 2)
-        for worker in job.workers:
+        for worker in job.workers.values():
             worker.code()
         browser.await_text('#job-verdict', 'The job ended ', 60)
         first, = why(hoopd, programs, 'train')['culprits']
@@ -311,7 +311,7 @@ def is_kind_shown(browser, job, kind):
 def check_kind(browser, programs, folder, name, hosts):
     """The page, opened before the fault, names the rank and the cause in time."""
     kind = kinds.KINDS[name]
-    job = kinds.Job([programs[key] for key in ('hoopd', 'hoopctl', 'member')], folder,
+    job = kinds.FaultyJob([programs[key] for key in ('hoopd', 'hoopctl', 'member')], folder,
                     kind.size, kind.at, hosts if kind.links else None)
     try:
         steps = kind.make(job)
@@ -499,7 +499,7 @@ def check_keep(browser, programs, folder):
                and 'allreduce' in told['ranks'][0]['activity']['call'], told)
         check_copy(browser)
         job.tell('allreduce', 2)
-        for worker in job.workers:
+        for worker in job.workers.values():
             worker.expect('done')
         subprocess.run(
             ['sh', '-c', browser.text('#record-command')], cwd=folder, check=True, timeout=30,

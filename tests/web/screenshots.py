@@ -123,7 +123,7 @@ def stopped(hoopd, member, browser):
         train.tell('allreduce', *range(STOPPED))
         browser.await_true('they wait', lambda: browser.run(span, 3))
         train.tell('allreduce', *range(STOPPED, SIZE))
-        for rank, worker in enumerate(train.workers):
+        for rank, worker in train.workers.items():
             worker.expect('done')
         browser.await_true('they go on', lambda: not browser.run(span, 0))
     train.tell('allreduce', *(rank for rank in range(SIZE) if rank != STOPPED))
