@@ -55,6 +55,11 @@ empty_body_descriptor(void)
          "report another member as lost, or the caller itself if it cannot "   \
          "go on; or complain that a member is not heard",                      \
          CLUSTER_REPORT)                                                       \
+    CORE(METHOD_RENDEZVOUS_RECORDING, "hoop.v1.Rendezvous/Recording",          \
+         METHOD_REPEATS, METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER,           \
+         recording_answer, empty_body,                                         \
+         "pass on what a rank has recorded, when the caller is asked",         \
+         CLUSTER_PASS_RECORDING)                                               \
     CORE(METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,    \
          METHOD_NEEDED, METHOD_LONG_POLL, ROLE_OPERATOR, watch_request,        \
          watch_reply, "changes of the membership after a revision",            \
@@ -133,6 +138,11 @@ empty_body_descriptor(void)
          METHOD_LONG_POLL, ROLE_OPERATOR, empty_body, why_reply,               \
          "what holds a job up: a sentence, and all that its ranks say of it",  \
          CLUSTER_WHY)                                                          \
+    CORE(METHOD_STATUS_RECORDING, "hoop.v1.Status/Recording", METHOD_READS,    \
+         METHOD_NEEDED, METHOD_LONG_POLL, ROLE_OPERATOR, recording_request,    \
+         recording_reply,                                                      \
+         "what a rank called last, which another one of its host can pass on", \
+         CLUSTER_ASK_RECORDING)                                                \
     OTHER(METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,     \
           METHOD_NEEDED, METHOD_AT_ONCE, ROLE_ANYBODY, auth_challenge_request, \
           auth_challenge_reply,                                                \

@@ -37,6 +37,7 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_JOBS,
     CLUSTER_REPLY_JOB,
     CLUSTER_REPLY_WHY, /* job is set; the service explains it */
+    CLUSTER_REPLY_RECORDING,
 };
 
 enum cluster_member_state {
@@ -135,8 +136,11 @@ struct cluster_membership_changes {
     uint64_t revision; /* pass as since the next time */
     uint64_t question; /* open question: which ranks does this member hear?
                           0: none */
-    uint64_t activity_query; /* open question: which call is this member in?
+    uint64_t activity_query;  /* open question: which call is this member in?
                                 0: none */
+    uint64_t recording_query; /* open question to the watcher alone: what has
+                                 recording_rank recorded? 0: none */
+    uint32_t recording_rank;
     const struct cluster_membership_change *items;
     size_t n_items;
 };
@@ -275,6 +279,12 @@ struct cluster_missing_members {
     const char *missing;   /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 
+/* A recording as the asked member has passed it on. */
+struct cluster_recording {
+    const uint8_t *bytes;
+    size_t n_bytes;
+};
+
 struct cluster_reply {
     uint64_t ticket;
     enum hoop_status status; /* one of the status codes that gRPC has */
@@ -293,6 +303,7 @@ struct cluster_reply {
         struct cluster_key_changes key_changes;
         struct cluster_jobs jobs;
         struct cluster_job_detail job;
+        struct cluster_recording recording;
     };
 };
 

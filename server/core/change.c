@@ -289,11 +289,14 @@ change_add_member_end(struct cluster *cluster, struct member *member)
     journal_write_job(cluster, member->job);
 }
 
+/* Tell the watcher whose connection is client all changes after since. */
 static void
 membership_changes_reply(const struct job *job,
+                         uint64_t client,
                          uint64_t since,
                          struct cluster_reply *reply)
 {
+    const struct recording_query *recording = recording_query_find(job, client);
     size_t n_items = job->world.n_changes - (size_t)since;
 
     if (n_items > LIMIT_LIST_PAGE_ENTRIES)
@@ -304,6 +307,8 @@ membership_changes_reply(const struct job *job,
         .revision = since + n_items,
         .question = job->suspicion.number,
         .activity_query = job_pending_query_number(job),
+        .recording_query = recording ? recording->number : 0,
+        .recording_rank = recording ? recording->rank : 0,
         .items = n_items ? job->world.changes + since : NULL,
         .n_items = n_items,
     };
@@ -317,13 +322,19 @@ query_is_new(uint64_t question, uint64_t seen)
     return question != 0 && seen != CLUSTER_NO_QUESTION && seen != question;
 }
 
+/* Return whether the watcher whose connection is client has not seen one of the
+ * questions to it. */
 static bool
 watch_has_new_query(const struct job *job,
-                    uint64_t question,
-                    uint64_t activity_query)
+                    uint64_t client,
+                    const struct cluster_change_watch *seen)
 {
-    return query_is_new(job->suspicion.number, question) ||
-           query_is_new(job_pending_query_number(job), activity_query);
+    const struct recording_query *recording = recording_query_find(job, client);
+
+    return query_is_new(job->suspicion.number, seen->question) ||
+           query_is_new(job_pending_query_number(job), seen->activity_query) ||
+           (recording &&
+            query_is_new(recording->number, seen->recording_query));
 }
 
 enum hoop_status
@@ -347,9 +358,9 @@ change_watch_request(struct cluster *cluster,
                            job->name, job->world.n_changes,
                            (unsigned long long)watch->since);
     if (watch->since < job->world.n_changes ||
-        watch_has_new_query(job, watch->question, watch->activity_query)) {
+        watch_has_new_query(job, event->client, watch)) {
         membership_changes_reply(
-            job, watch->since,
+            job, event->client, watch->since,
             action_list_add_reply(&cluster->action_list, event->ticket));
         return HOOP_OK;
     }
@@ -359,33 +370,56 @@ change_watch_request(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
     waiter->since = watch->since;
-    waiter->question = watch->question;
-    waiter->activity_query = watch->activity_query;
+    waiter->seen = *watch;
     return HOOP_OK;
+}
+
+/* Answer a parked watch, which ends it. */
+static void
+watch_answer(struct cluster *cluster, struct waiter *watch)
+{
+    const struct job *job = watch->job;
+    const uint64_t client = watch->client;
+    const uint64_t since = watch->since;
+
+    membership_changes_reply(job, client, since,
+                             waiter_end_with_reply(cluster, watch));
+}
+
+/* A recording is asked of one member, so the watches of the others stay. */
+static void
+recording_queries_announce(struct cluster *cluster, struct job *job)
+{
+    const struct recording_query *query;
+
+    TAILQ_FOREACH(query, &job->recording_queries, link)
+    {
+        struct waiter *watch = member_parked_watch(cluster, query->via);
+
+        if (watch && watch_has_new_query(job, watch->client, &watch->seen))
+            watch_answer(cluster, watch);
+    }
 }
 
 void
 changes_answer_watches(struct cluster *cluster, struct job *job)
 {
-    struct waiter *waiter = TAILQ_FIRST(&job->waiters);
-
+    recording_queries_announce(cluster, job);
     if (job->world.n_changes_answered == job->world.n_changes &&
         job->suspicion.announced == job->suspicion.number &&
-        job->announced_activity_query == job_pending_query_number(job))
+        job->activities.announced == job_pending_query_number(job))
         return;
     job->world.n_changes_answered = job->world.n_changes;
     job->suspicion.announced = job->suspicion.number;
-    job->announced_activity_query = job_pending_query_number(job);
+    job->activities.announced = job_pending_query_number(job);
+    struct waiter *waiter = TAILQ_FIRST(&job->waiters);
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
-        const uint64_t since = waiter->since;
 
         if (waiter->kind == WAITER_MEMBERSHIP_WATCH &&
-            (since < job->world.n_changes ||
-             watch_has_new_query(job, waiter->question,
-                                 waiter->activity_query)))
-            membership_changes_reply(job, since,
-                                     waiter_end_with_reply(cluster, waiter));
+            (waiter->since < job->world.n_changes ||
+             watch_has_new_query(job, waiter->client, &waiter->seen)))
+            watch_answer(cluster, waiter);
         waiter = next;
     }
 }
@@ -393,9 +427,5 @@ changes_answer_watches(struct cluster *cluster, struct job *job)
 void
 change_watch_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
-    const struct job *job = waiter->job;
-    const uint64_t since = waiter->since;
-
-    membership_changes_reply(job, since,
-                             waiter_end_with_reply(cluster, waiter));
+    watch_answer(cluster, waiter);
 }

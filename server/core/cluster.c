@@ -30,6 +30,7 @@
 #include "core/key_call.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/recording_query.h"
 #include "core/recovery_lease_check.h"
 #include "core/status_query.h"
 #include "core/store.h"
@@ -124,6 +125,7 @@ job_destroy(struct job *job)
     memory_free_charged(&job->memory, job->suspicion.ranks);
     activities_deinit(job);
     ended_job_deinit(&job->world.last_grown);
+    recording_queries_deinit(job);
     memory_free_charged(&job->memory, job->world.ranks);
     memory_free_charged(&job->memory, job->world.roster);
     memory_free_charged(&job->memory, job->joins.timeout_text);
@@ -205,6 +207,7 @@ jobs_update_touched(struct cluster *cluster)
         job->is_touched = false;
         growth_fail_memberless(cluster, job);
         activities_answer_complete(cluster, job);
+        recording_queries_settle(cluster, job);
         changes_answer_watches(cluster, job);
         key_watches_answer(cluster, job);
         if (!job->n_members && !job->grace.place && LIST_EMPTY(&job->grown))
@@ -301,6 +304,9 @@ waiter_on_deadline(struct cluster *cluster, struct waiter *waiter)
     case WAITER_ACTIVITY:
         activities_on_deadline(cluster, waiter);
         return;
+    case WAITER_RECORDING:
+        recording_query_on_deadline(cluster, waiter);
+        return;
     }
 }
 
@@ -374,7 +380,7 @@ waiter_cancel(struct cluster *cluster, struct waiter *waiter)
 {
     struct member *member = waiter->member;
 
-    if (waiter->kind == WAITER_ACTIVITY)
+    if (waiter->kind == WAITER_ACTIVITY || waiter->kind == WAITER_RECORDING)
         job_mark_touched(cluster, waiter->job);
     waiter_end_without_reply(cluster, waiter);
     if (member)

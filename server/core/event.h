@@ -41,7 +41,8 @@ enum request_scope {
  * - GROUP_JOIN, until all have joined;
  * - VOTE, until all survivors have called;
  * - STORE_WAIT, until all keys exist;
- * - JOB and WHY, while members are asked.
+ * - JOB and WHY, while members are asked;
+ * - ASK_RECORDING, while one member is asked.
  * JOBS names no job; its token is checked only if hoopd has one for all jobs.
  */
 #define CLUSTER_REQUEST_LIST(X)                                                \
@@ -53,6 +54,8 @@ enum request_scope {
     X(CLUSTER_LEAVE, membership_leave, REQUEST_NEEDS_JOB)                      \
     /* report -> LEASE */                                                      \
     X(CLUSTER_REPORT, membership_report, REQUEST_NEEDS_JOB)                    \
+    /* passed -> NONE */                                                       \
+    X(CLUSTER_PASS_RECORDING, recording_query_take_answer, REQUEST_NEEDS_JOB)  \
     /* watch -> CHANGES */                                                     \
     X(CLUSTER_WATCH, change_watch_request, REQUEST_NEEDS_JOB)                  \
     /* group -> GROUPS, one */                                                 \
@@ -90,7 +93,9 @@ enum request_scope {
     /* view -> JOB */                                                          \
     X(CLUSTER_JOB, status_query_job, REQUEST_NEEDS_JOB)                        \
     /* -> WHY */                                                               \
-    X(CLUSTER_WHY, status_query_why, REQUEST_MAY_NAME_ENDED_JOB)
+    X(CLUSTER_WHY, status_query_why, REQUEST_MAY_NAME_ENDED_JOB)               \
+    /* wanted -> RECORDING */                                                  \
+    X(CLUSTER_ASK_RECORDING, recording_query_ask, REQUEST_NEEDS_JOB)
 
 #define CLUSTER_REQUEST_KIND(kind, handler, scope) kind,
 enum cluster_event_kind {
@@ -215,10 +220,27 @@ struct cluster_change_watch {
     /* The last question seen, 0 for none. CLUSTER_NO_QUESTION: the member
      * answers no questions. */
     uint64_t question;
-    uint64_t activity_query; /* the last query seen, in the same form */
+    uint64_t activity_query;  /* the last query seen, in the same form */
+    uint64_t recording_query; /* the last one seen, in the same form */
 };
 
 static const uint64_t CLUSTER_NO_QUESTION = UINT64_MAX;
+
+/* Whose recording an operator wants, and which member is asked for it: the rank
+ * itself, or another one of its host. */
+struct cluster_recording_request {
+    uint32_t rank;
+    uint32_t via;
+};
+
+/* What a member passes on of a recording (core/recording_query.h). */
+struct cluster_recording_answer {
+    struct cluster_member_id member;
+    uint64_t query; /* number of the answered query */
+    const uint8_t *bytes;
+    size_t n_bytes;  /* 0: there is no recording */
+    const char *why; /* there is none */
+};
 
 struct cluster_group_call {
     struct cluster_member_id creator; /* CREATE */
@@ -338,6 +360,7 @@ struct cluster_event {
         struct cluster_member_leave leave;
         struct cluster_member_renewal renewal;
         struct cluster_failure_report report;
+        struct cluster_recording_answer passed;
         struct cluster_change_watch watch;
         struct cluster_group_call group;
         struct cluster_group_slot_call group_slot;
@@ -347,6 +370,7 @@ struct cluster_event {
         struct cluster_store_keys keys;
         struct cluster_store_scan scan;
         enum cluster_job_view view;
+        struct cluster_recording_request wanted;
     };
 };
 

@@ -87,6 +87,7 @@ job_recover(struct cluster *cluster,
     job->grace.kind = TIMER_RECOVERY_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
+    TAILQ_INIT(&job->recording_queries);
     LIST_INIT(&job->grown);
     job->store.history.memory = &job->memory;
     HASH_ADD_STR(cluster->jobs, name, job);

@@ -27,6 +27,7 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/recording_query.h"
 #include "core/recovery_lease_check.h"
 #include "core/status_query.h"
 #include "core/store.h"
@@ -57,7 +58,8 @@ struct cluster {
     uint64_t last_suspicion_query; /* the last number given to a question */
     uint64_t
         last_activity_query; /* the last number given to an activity query */
-    struct job *recovering;  /* the job whose records are being read, or NULL */
+    uint64_t last_recording_query; /* the last number given to one */
+    struct job *recovering; /* the job whose records are being read, or NULL */
 
     struct memory_account memory; /* the account of all jobs */
     struct job *jobs;             /* hash by name, in the order of creation */
@@ -167,9 +169,8 @@ struct job {
 
     struct suspicion suspicion;
     struct activities activities;
-    uint64_t
-        announced_activity_query; /* number of the last query that parked watches
-                                were told */
+
+    struct recording_queries recording_queries;
 
     struct groups groups;
     struct vote *votes; /* hash by key */

@@ -143,6 +143,8 @@ waiter_kind_of_event(enum cluster_event_kind kind)
         return WAITER_VOTE;
     if (kind == CLUSTER_JOB || kind == CLUSTER_WHY)
         return WAITER_ACTIVITY;
+    if (kind == CLUSTER_ASK_RECORDING)
+        return WAITER_RECORDING;
     assert(kind == CLUSTER_STORE_WATCH);
     return WAITER_KEY_WATCH;
 }
@@ -290,6 +292,8 @@ waiter_remove(struct cluster *cluster, struct waiter *waiter)
         waiter->group_slot->waiter = NULL;
     if (waiter->voter)
         waiter->voter->waiter = NULL;
+    if (waiter->recording)
+        waiter->recording->waiter = NULL;
     HASH_DEL(cluster->waiters, waiter);
     client_waiters_remove(cluster, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
@@ -348,6 +352,17 @@ waiter_find(struct cluster *cluster, uint64_t ticket)
     struct waiter *waiter = NULL;
 
     HASH_FIND(hh, cluster->waiters, &ticket, sizeof(ticket), waiter);
+    return waiter;
+}
+
+struct waiter *
+member_parked_watch(const struct cluster *cluster, const struct member *member)
+{
+    struct waiter *waiter = waiters_of_client(cluster, member->client);
+
+    while (waiter && (waiter->kind != WAITER_MEMBERSHIP_WATCH ||
+                      waiter->job != member->job))
+        waiter = waiter->next;
     return waiter;
 }
 

@@ -72,6 +72,7 @@ struct voter;
 struct job;
 struct member;
 struct group_slot;
+struct recording_query;
 
 enum waiter_kind {
     WAITER_JOIN,             /* until the world forms */
@@ -80,7 +81,8 @@ enum waiter_kind {
     WAITER_KEY_WATCH,        /* until a key changes */
     WAITER_GROUP_SLOT,       /* until all members have joined a group */
     WAITER_VOTE,             /* until all surviving members have called */
-    WAITER_ACTIVITY, /* until all members have said which call they are in */
+    WAITER_ACTIVITY,  /* until all members have said which call they are in */
+    WAITER_RECORDING, /* until a member has passed a recording on */
 };
 
 struct waiter {
@@ -91,22 +93,21 @@ struct waiter {
     struct job *job;
     struct timer_entry timer;
     uint64_t parked_ns;
-    struct member *member;         /* for JOIN */
-    struct group_slot *group_slot; /* for GROUP_SLOT */
-    struct voter *voter;           /* for VOTE */
-    uint64_t question;             /* WATCH: the last question that was seen */
-    uint64_t activity_query;       /* WATCH: the last activity query that was
-                                      seen */
-    uint64_t since;                /* WATCH, KEY_WATCH: all changes up to this
+    struct member *member;             /* for JOIN */
+    struct group_slot *group_slot;     /* for GROUP_SLOT */
+    struct voter *voter;               /* for VOTE */
+    struct recording_query *recording; /* for RECORDING */
+    struct cluster_change_watch seen;  /* WATCH: what the watcher has seen */
+    uint64_t since;               /* WATCH, KEY_WATCH: all changes up to this
                                  revision were seen */
-    bool asks_why;                 /* ACTIVITY: the request is WHY, not JOB */
-    enum cluster_key_match match;  /* KEY_WATCH */
-    size_t missing;           /* KEYS: index of a key that does not exist */
-    size_t n_keys;            /* KEYS: number of keys; KEY_WATCH: 1, the
+    bool asks_why;                /* ACTIVITY: the request is WHY, not JOB */
+    enum cluster_key_match match; /* KEY_WATCH */
+    size_t missing;               /* KEYS: index of a key that does not exist */
+    size_t n_keys;                /* KEYS: number of keys; KEY_WATCH: 1, the
                                  prefix */
-    size_t n_bytes;           /* bytes of all keys */
-    TAILQ_ENTRY(waiter) link; /* in the job's list, oldest first */
-    struct waiter *next;      /* the list of all waiters of one client */
+    size_t n_bytes;               /* bytes of all keys */
+    TAILQ_ENTRY(waiter) link;     /* in the job's list, oldest first */
+    struct waiter *next;          /* the list of all waiters of one client */
     struct waiter *previous;
     UT_hash_handle hh_client; /* by client; only the first waiter of a client
                                  is in this hash */
@@ -151,6 +152,11 @@ waiters_of_client(const struct cluster *cluster, uint64_t client);
 /* Return the waiter with this ticket, or NULL. */
 struct waiter *
 waiter_find(struct cluster *cluster, uint64_t ticket);
+
+/* Return the watch parked on the connection of member's last renewal, or
+ * NULL. */
+struct waiter *
+member_parked_watch(const struct cluster *cluster, const struct member *member);
 
 struct job;
 struct waiter;

@@ -345,19 +345,6 @@ activities_query_members(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* Return the watch parked on the connection of member's last renewal, or
- * NULL. */
-static const struct waiter *
-member_parked_watch(const struct cluster *cluster, const struct member *member)
-{
-    const struct waiter *waiter = waiters_of_client(cluster, member->client);
-
-    while (waiter && (waiter->kind != WAITER_MEMBERSHIP_WATCH ||
-                      waiter->job != member->job))
-        waiter = waiter->next;
-    return waiter;
-}
-
 static double
 ns_to_seconds(uint64_t ns)
 {
@@ -374,7 +361,7 @@ activity_describe_silence(const struct cluster *cluster,
 
     if (member->state != CLUSTER_MEMBER_ACTIVE)
         text_buffer_append(&silence, "it %s", member_end_text(member).text);
-    else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
+    else if (watch && watch->seen.activity_query == CLUSTER_NO_QUESTION)
         text_buffer_append(&silence, "its version of hoop does not tell");
     else
         text_buffer_append(

@@ -43,6 +43,8 @@ struct waiter;
 struct activities {
     uint64_t query;                  /* number of the last query */
     uint64_t query_started_ns;       /* when the last query was made */
+    uint64_t announced;              /* number of the last query that parked
+                                        watches were told */
     struct activity_answer *answers; /* [size], the answers; NULL: no query is
                                     open */
 };

@@ -598,7 +598,7 @@ suspicion_query_ranks(struct cluster *cluster, const struct member *member)
     TAILQ_FOREACH(waiter, &job->waiters, link)
     {
         if (waiter->kind == WAITER_MEMBERSHIP_WATCH &&
-            waiter->question != CLUSTER_NO_QUESTION)
+            waiter->seen.question != CLUSTER_NO_QUESTION)
             break;
     }
     if (!waiter || job->world.size > SUSPICION_QUERY_RANKS_MAX)

@@ -116,6 +116,20 @@ report_request_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
+recording_answer_to_event(const void *body, struct cluster_event *event)
+{
+    const struct recording_answer *answer = body;
+
+    event->passed = (struct cluster_recording_answer){
+        .member = member_id(&answer->member),
+        .query = answer->query,
+        .bytes = answer->memory.bytes,
+        .n_bytes = answer->memory.n_bytes,
+        .why = answer->why,
+    };
+}
+
+static void
 watch_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct watch_request *request = body;
@@ -125,6 +139,7 @@ watch_request_to_event(const void *body, struct cluster_event *event)
         .since = request->since,
         .question = request->question,
         .activity_query = request->activity_query,
+        .recording_query = request->recording_query,
     };
 }
 
@@ -293,6 +308,17 @@ job_request_to_event(const void *body, struct cluster_event *event)
         event->view = CLUSTER_VIEW_ACTIVITY;
     else if (request->totals && !request->is_brief)
         event->view = CLUSTER_VIEW_TOTALS;
+}
+
+static void
+recording_request_to_event(const void *body, struct cluster_event *event)
+{
+    const struct recording_request *request = body;
+
+    event->wanted = (struct cluster_recording_request){
+        .rank = request->rank,
+        .via = request->via,
+    };
 }
 
 /* A request without arguments. */

@@ -174,6 +174,8 @@ changes_encode(const struct cluster_membership_changes *changes,
                               .revision = changes->revision,
                               .question = changes->question,
                               .activity_query = changes->activity_query,
+                              .recording_query = changes->recording_query,
+                              .recording_rank = changes->recording_rank,
                               .n_events = changes->n_items,
                               .events = events},
         pack);
@@ -451,6 +453,15 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     return HOOP_OK;
 }
 
+static enum hoop_status
+recording_encode(const struct cluster_recording *recording, struct pack *pack)
+{
+    recording_reply_encode(
+        &(struct recording_reply){{recording->bytes, recording->n_bytes}},
+        pack);
+    return HOOP_OK;
+}
+
 enum hoop_status
 reply_encode_status(const struct cluster_reply *reply)
 {
@@ -491,6 +502,8 @@ reply_encode_body(const struct cluster_reply *reply,
         return why_encode(&reply->job, pack);
     case CLUSTER_REPLY_JOB:
         return job_encode(&reply->job, pack);
+    case CLUSTER_REPLY_RECORDING:
+        return recording_encode(&reply->recording, pack);
     }
     return error_raise(HOOP_E_INTERNAL, "the core's reply is of kind %d",
                        (int)reply->kind);

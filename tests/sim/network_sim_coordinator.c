@@ -379,7 +379,7 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
     else if (request->kind == CLUSTER_WATCH)
         event->watch = (struct cluster_change_watch){
             request->epoch, request->since, CLUSTER_NO_QUESTION,
-            CLUSTER_NO_QUESTION};
+            CLUSTER_NO_QUESTION, CLUSTER_NO_QUESTION};
     else if (request->kind == CLUSTER_VOTE)
         event->vote = (struct cluster_vote_call){
             .member = member,

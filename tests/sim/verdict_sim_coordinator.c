@@ -145,9 +145,9 @@ coordinator_take(const struct sim_message *message)
     } else {
         event.kind = CLUSTER_WATCH;
         event.ticket = from + 1;
-        event.watch = (struct cluster_change_watch){sim->epoch, message->number,
-                                                    message->question,
-                                                    CLUSTER_NO_QUESTION};
+        event.watch = (struct cluster_change_watch){
+            sim->epoch, message->number, message->question, CLUSTER_NO_QUESTION,
+            CLUSTER_NO_QUESTION};
         sim->is_watching[from] = true;
     }
     event_step(&event);

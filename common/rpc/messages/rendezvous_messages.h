@@ -233,6 +233,7 @@ struct watch_request {
     uint64_t question;       /* the last question seen; 0: none; or
                                 WATCH_NO_QUESTION */
     uint64_t activity_query; /* the last query seen, in the same form */
+    uint64_t recording_query; /* likewise */
 };
 /* What is missing is WATCH_NO_QUESTION. */
 MESSAGE(watch_request,
@@ -241,7 +242,9 @@ MESSAGE(watch_request,
         OPTIONAL(1),
         FIELD_OR(question, UINT64_MAX),
         OPTIONAL(1),
-        FIELD_OR(activity_query, UINT64_MAX))
+        FIELD_OR(activity_query, UINT64_MAX),
+        OPTIONAL(1),
+        FIELD_OR(recording_query, UINT64_MAX))
 
 /* A question or query with this value: the watcher answers none. */
 static const uint64_t WATCH_NO_QUESTION = UINT64_MAX;
@@ -285,10 +288,14 @@ struct watch_reply {
     uint64_t revision; /* pass as since in the next call */
     size_t n_events;
     struct watch_event *events; /* oldest first */
-    uint64_t question;       /* open question: which ranks does each rank hear?
+    uint64_t question;        /* open question: which ranks does each rank hear?
                           Answered with Renew; 0: none */
-    uint64_t activity_query; /* open query: which call is each rank in?
+    uint64_t activity_query;  /* open query: which call is each rank in?
                                 Answered with Renew; 0: none */
+    uint64_t recording_query; /* open query to this watcher alone: what has the
+                                 next rank recorded? Answered with Recording;
+                                 0: none */
+    uint32_t recording_rank;
 };
 MESSAGE(watch_reply,
         FIELD(epoch),
@@ -297,6 +304,24 @@ MESSAGE(watch_reply,
         OPTIONAL(1),
         FIELD(question),
         OPTIONAL(1),
-        FIELD(activity_query))
+        FIELD(activity_query),
+        OPTIONAL(2),
+        FIELD(recording_query),
+        FIELD(recording_rank))
+
+/* Recording: what a member passes on of a rank's flight recorder. The reply has
+ * no body. */
+struct recording_answer {
+    struct member_request member;
+    uint64_t query;             /* from a watch_reply */
+    struct message_span memory; /* recorder/layout.h; empty: there is none */
+    char why[LIMIT_ERROR_TEXT]; /* there is none */
+};
+MESSAGE(recording_answer,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        FIELD(query),
+        FIELD_BIN(memory, LIMIT_RECORDER_BYTES),
+        FIELD(why))
 
 #endif

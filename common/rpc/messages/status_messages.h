@@ -1,8 +1,8 @@
 /*
  * rpc/messages/status_messages.h - bodies of operators' requests
  *
- * Those of hoop.v1.Health/Check, Status/Jobs, Status/Job, Status/Why and
- * Rendezvous/Members.
+ * Those of hoop.v1.Health/Check, Status/Jobs, Status/Job, Status/Why,
+ * Status/Recording and Rendezvous/Members.
  */
 
 #ifndef RPC_MESSAGES_STATUS_MESSAGES_H
@@ -420,5 +420,17 @@ MESSAGE(why_reply,
         FIELD_STRUCT(job, job_reply),
         FIELD_STRUCTS(ranks, n_ranks, why_rank, LIMIT_RANKS),
         FIELD_VALUES(order, n_order, LIMIT_RANKS))
+
+/* Recording: the job is in the metadata. */
+struct recording_request {
+    uint32_t rank; /* whose recording is wanted */
+    uint32_t via;  /* the member that is asked for it */
+};
+MESSAGE(recording_request, FIELD(rank), FIELD(via))
+
+struct recording_reply {
+    struct message_span memory; /* recorder/layout.h, as the member copied it */
+};
+MESSAGE(recording_reply, FIELD_BIN(memory, LIMIT_RECORDER_BYTES))
 
 #endif

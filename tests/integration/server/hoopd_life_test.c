@@ -251,7 +251,8 @@ watch_next(const struct joiner *joiner, struct watch_reply *out_reply)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     watch_request_encode(
         &(struct watch_request){joiner->reply.epoch, joiner->reply.revision,
-                                WATCH_NO_QUESTION, WATCH_NO_QUESTION},
+                                WATCH_NO_QUESTION, WATCH_NO_QUESTION,
+                                WATCH_NO_QUESTION},
         &pack);
     assert_ok(coordinator_clients_call(joiner->client, METHOD_RENDEZVOUS_WATCH,
                                        &pack, &answer));

@@ -55,6 +55,9 @@ const struct body bodies[] = {
     BODY(group_awaited_reply),
     BODY(activity_details),
     BODY(why_reply),
+    BODY(recording_answer),
+    BODY(recording_request),
+    BODY(recording_reply),
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

@@ -283,6 +283,25 @@ details_of_an_activity_do_not_move_totals(void **state)
     assert_int_equal(request.totals.failures_other, 12);
 }
 
+/* Whoever says nothing of recordings passes none on, and asks for none. */
+static void
+watch_of_an_earlier_version_has_no_recording(void **state)
+{
+    static const uint8_t request[] = {0x94, 0x03, 0x02, 0x09, 0x04};
+    static const uint8_t reply[] = {0x95, 0x03, 0x02, 0x90, 0x08, 0x04};
+    CLEANUP(watch_reply_deinit) struct watch_reply told = {0};
+    struct watch_request watch;
+
+    assert_ok(watch_request_decode(
+        (struct message_span){request, sizeof(request)}, &watch));
+    assert_int_equal(watch.activity_query, 4);
+    assert_true(watch.recording_query == WATCH_NO_QUESTION);
+    assert_ok(
+        watch_reply_decode((struct message_span){reply, sizeof(reply)}, &told));
+    assert_int_equal(told.activity_query, 4);
+    assert_int_equal(told.recording_query, 0);
+}
+
 /* A coordinator of an earlier version does not say what its clock shows. */
 static void
 lease_reply_ends_with_the_clock_if_there_is_one(void **state)
@@ -357,10 +376,16 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
         &(struct report_request){{3, 5}, 2, 99, "connection reset", 4, 20},
         &pack);
     body_check("report_request", &pack);
-    watch_request_encode(&(struct watch_request){3, 70000, 9, 4}, &pack);
+    watch_request_encode(&(struct watch_request){3, 70000, 9, 4, 6}, &pack);
     body_check("watch_request", &pack);
-    watch_reply_encode(&(struct watch_reply){3, 2, 2, events, 8, 4}, &pack);
+    watch_reply_encode(&(struct watch_reply){3, 2, 2, events, 8, 4, 6, 1},
+                       &pack);
     body_check("watch_reply", &pack);
+    recording_answer_encode(
+        &(struct recording_answer){
+            {3, 5}, 6, {(const uint8_t *)"HOOP", 4}, "there is none"},
+        &pack);
+    body_check("recording_answer", &pack);
 }
 
 int
@@ -375,6 +400,7 @@ main(void)
         cmocka_unit_test(totals_are_at_the_end_of_a_renewal),
         cmocka_unit_test(member_requests_without_totals_are_read),
         cmocka_unit_test(details_of_an_activity_do_not_move_totals),
+        cmocka_unit_test(watch_of_an_earlier_version_has_no_recording),
         cmocka_unit_test(lease_reply_ends_with_the_clock_if_there_is_one),
         cmocka_unit_test(rendezvous_bodies_hold_the_rules_of_bodies),
     };

@@ -312,6 +312,11 @@ operator_bodies_hold_the_rules_of_bodies(void **state)
     body_check("job_reply", &pack);
     job_request_encode(&(struct job_request){1, 1, 1}, &pack);
     body_check("job_request", &pack);
+    recording_request_encode(&(struct recording_request){2, 3}, &pack);
+    body_check("recording_request", &pack);
+    recording_reply_encode(
+        &(struct recording_reply){{(const uint8_t *)"HOOP", 4}}, &pack);
+    body_check("recording_reply", &pack);
     jobs_reply_encode(&(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2,
                                            lines, 1700000000000},
                       &pack);
