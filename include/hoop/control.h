@@ -29,6 +29,7 @@
 HOOP_BEGIN
 
 typedef struct hoop_control hoop_control_t;
+typedef struct hoop_recording hoop_recording_t; /* hoop/recorder.h */
 
 /* Borrowed for the call. Zero or NULL means: from the environment, as for
  * hoop_join(), then the default. */
@@ -69,7 +70,7 @@ struct hoop_control_token_text {
 
 /*
  * A token that allows less, made of the job's own, which options name or the
- * environment: role is "operator" (looks at jobs, their members and groups),
+ * environment: role is "operator" (looks at jobs, their members, groups and recordings),
  * "metrics" (sees which jobs there are, and reads /metrics) or "worker" (the
  * job's own). Asks nobody. options may be NULL; its coordinator plays no part.
  *
@@ -252,6 +253,29 @@ struct hoop_control_verdict {
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_why(hoop_control_t *control,
                  const struct hoop_control_verdict **out_verdict);
+
+/* Whose recording is wanted, and which member is asked for it: the rank itself, or
+ * another one that records into the same folder, for one that is stopped or dead. */
+struct hoop_control_recording_source {
+    uint32_t rank;
+    uint32_t via;
+};
+
+/*
+ * What a rank called last (hoop/recorder.h), which the coordinator asks a member
+ * for: 1.4 MiB, within 2 s. *out_recording is the caller's, who gives it to
+ * hoop_recording_destroy(); it needs the control no more.
+ *
+ * Handle: HOOP_E_NOT_FOUND (no such job, or via has no record of rank),
+ * HOOP_E_ABORTED (via has not answered or has ended: ask another one), HOOP_E_RANGE
+ * (no such rank), HOOP_E_PRECONDITION (the job has not formed),
+ * HOOP_E_UNIMPLEMENTED (the coordinator is of an earlier version), HOOP_E_INVALID
+ * and HOOP_E_DATA_LOSS as of hoop_recording_read().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_recording(hoop_control_t *control,
+                       const struct hoop_control_recording_source *source,
+                       hoop_recording_t **out_recording);
 
 struct hoop_control_group {
     const char *key;

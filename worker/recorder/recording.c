@@ -442,8 +442,6 @@ copies_free_at(struct copies *copies)
     free(copies->before);
     free(copies->memory);
     free(copies->after);
-    if (copies->fd >= 0)
-        close(copies->fd);
 }
 
 static enum hoop_status
@@ -630,26 +628,37 @@ copies_take(struct copies *copies)
 }
 
 enum hoop_status
+recording_copy(int fd, struct recorder_memory **out_memory)
+{
+    CLEANUP(copies_free) struct copies copies = {.fd = fd};
+    const enum hoop_status status = copies_take(&copies);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_memory = STEAL(copies.memory);
+    return HOOP_OK;
+}
+
+enum hoop_status
 hoop_recording_read(const char *path, hoop_recording_t **out_recording)
 {
+    CLEANUP(free) struct recorder_memory *memory = NULL;
+
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!path || !out_recording)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            path ? "out_recording" : "path");
-    CLEANUP(copies_free)
-    struct copies copies = {
-        /* A pipe of that name must not stop the reader. */
-        .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
-    };
-
-    if (copies.fd < 0)
+    /* A pipe of that name must not stop the reader. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
         return error_raise(HOOP_E_NOT_FOUND, "'%.300s' cannot be opened: %s",
                            path, strerror(errno));
-    enum hoop_status status = copies_take(&copies);
+    enum hoop_status status = recording_copy(fd, &memory);
+    close(fd);
     if (status == HOOP_OK)
-        status = recording_parse((const uint8_t *)copies.memory,
-                                 sizeof(*copies.memory), out_recording);
+        status = recording_parse((const uint8_t *)memory, sizeof(*memory),
+                                 out_recording);
     if (status != HOOP_OK) {
         char why[LIMIT_ERROR_TEXT];
 

@@ -33,6 +33,11 @@ struct hoop_recording {
     struct recorder_comparison comparison;
 };
 
+/* Copy the file at fd, which stays the caller's, as it is now. The caller frees
+ * the copy. Handle: HOOP_E_INVALID, HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED. */
+enum hoop_status
+recording_copy(int fd, struct recorder_memory **out_memory);
+
 /* Parse a copy of a recorder's memory. Names that are numbers in it are looked
  * up in its own tables. Handle: HOOP_E_INVALID, HOOP_E_DATA_LOSS,
  * HOOP_E_EXHAUSTED. */

@@ -24,6 +24,7 @@
 #include "rpc/method.h"
 #include "session/activity_details.h"
 #include "session/away_notice.h"
+#include "session/recordings.h"
 #include "wire/pack.h"
 
 enum {
@@ -76,6 +77,7 @@ struct lease_client {
     uint64_t revision;
     uint64_t question;       /* the last one asked */
     uint64_t activity_query; /* the last one asked */
+    struct recordings recordings;
     uint64_t backoff_ms;
     bool *is_loss_known; /* [rank]: the coordinator has reported its end */
 
@@ -299,6 +301,32 @@ failure_watch_retry(struct lease_client *lease_client, const char *why)
 }
 
 static void
+coordinator_report_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    (void)owner;
+    if (answer->status != HOOP_OK)
+        log_debug("session", "a report was not heard: %s", answer->message);
+}
+
+static void
+recording_query_handle(struct lease_client *lease_client,
+                       const struct watch_reply *reply)
+{
+    const struct rpc_call call = {
+        .method = method_by_id(METHOD_RENDEZVOUS_RECORDING)->name,
+        .timeout_ms = lease_client->options.lease_ms,
+        .on_answer = coordinator_report_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    pack_init(&pack, LIMIT_RPC_BODY);
+    if (recordings_answer(&lease_client->recordings, &lease_client->self, reply,
+                          &pack) &&
+        lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)
+        log_debug("session", "a record was not passed on: %s", error_text());
+}
+
+static void
 failure_watch_on_answer(void *owner, const struct rpc_answer *answer)
 {
     CLEANUP(watch_reply_deinit) struct watch_reply reply = {0};
@@ -325,6 +353,7 @@ failure_watch_on_answer(void *owner, const struct rpc_answer *answer)
         failure_notice_handle(lease_client, &reply.events[i]);
     peer_views_query_handle(lease_client, reply.question);
     activity_query_handle(lease_client, reply.activity_query);
+    recording_query_handle(lease_client, &reply);
     if (lease_client->state == LEASE_CLIENT_IS_MEMBER)
         failure_watch_request_send(lease_client);
 }
@@ -338,6 +367,7 @@ failure_watch_request_send(void *owner)
         .since = lease_client->revision,
         .question = lease_client->question,
         .activity_query = lease_client->activity_query,
+        .recording_query = lease_client->recordings.query,
     };
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_WATCH)->name,
@@ -354,14 +384,6 @@ failure_watch_request_send(void *owner)
 }
 
 /* Reports to the coordinator. */
-
-static void
-coordinator_report_on_answer(void *owner, const struct rpc_answer *answer)
-{
-    (void)owner;
-    if (answer->status != HOOP_OK)
-        log_debug("session", "a report was not heard: %s", answer->message);
-}
 
 static bool
 report_needs_decision(const struct coordinator_report *report)
@@ -732,6 +754,8 @@ lease_client_create(const struct lease_client_options *options,
         .incarnation = options->roster->credential,
     };
     lease_client->revision = options->revision;
+    recordings_open(&lease_client->recordings, options->config,
+                    options->roster);
     lease_client->backoff_ms = WATCH_BACKOFF_FIRST_MS;
     pthread_mutex_init(&lease_client->lock, NULL);
     STAILQ_INIT(&lease_client->reports);
@@ -767,6 +791,7 @@ lease_client_destroy(struct lease_client *lease_client)
     loop_timer_destroy(lease_client->renewal);
     loop_timer_destroy(lease_client->retry);
     away_notice_deinit(&lease_client->away);
+    recordings_close(&lease_client->recordings);
     pthread_mutex_destroy(&lease_client->lock);
     free(lease_client->is_loss_known);
     free(lease_client);
