@@ -172,8 +172,6 @@ job_adopt(const struct local_jobs *jobs)
     struct shown coordinator;
     struct shown name;
 
-    if (jobs->n_jobs == 0)
-        return HOOP_OK;
     if (jobs->n_jobs > 1) {
         jobs_print(jobs);
         return HOOP_E_INVALID;
@@ -188,9 +186,8 @@ job_adopt(const struct local_jobs *jobs)
     return HOOP_OK;
 }
 
-/* Who asks after the end learns why there is nothing to ask. */
-static void
-absence_print(const char *job)
+void
+local_job_tell_absence(const char *job)
 {
     struct shown name;
 
@@ -209,8 +206,8 @@ local_job_adopt(const struct hoop_control_options *options)
         variable("HOOP_TOKEN") || variable("HOOP_TOKEN_FILE"))
         return HOOP_OK;
     jobs_find(options, &jobs);
-    if (jobs.n_jobs == 0 && !options->coordinator)
-        absence_print(options->job);
+    if (jobs.n_jobs == 0)
+        return options->coordinator ? HOOP_OK : HOOP_E_NOT_FOUND;
     const enum hoop_status status = job_adopt(&jobs);
     for (size_t i = 0; i < jobs.n_jobs && i < JOBS_MAX; i++)
         free(jobs.jobs[i].bytes);

@@ -12,10 +12,16 @@
  * only job have them that hooprun runs here. options.coordinator and
  * options.job choose among several.
  *
- * Handle: HOOP_E_INVALID (there are several, which are printed).
+ * Handle: HOOP_E_INVALID (there are several, which are printed),
+ * HOOP_E_NOT_FOUND (there is none, and the user names no coordinator).
  */
 enum hoop_status
 local_job_adopt(const struct hoop_control_options *options);
+
+/* Tell who asks after the end of a job why there is nothing to ask. job may be
+ * NULL: any. */
+void
+local_job_tell_absence(const char *job);
 
 /*
  * Write the folder (HOOP_RECORDER_DIR) in which the workers of the only job keep

@@ -198,9 +198,13 @@ control_open(const struct command *command,
 {
     static char name[256];
 
-    if (command->need == COMMAND_LOOKS && local_job_adopt(options) != HOOP_OK)
-        return HOOP_E_INVALID;
-    const enum hoop_status status = hoop_control_create(options, out_control);
+    enum hoop_status status =
+        command->need == COMMAND_LOOKS ? local_job_adopt(options) : HOOP_OK;
+    if (status == HOOP_E_INVALID)
+        return status;
+    if (status == HOOP_E_NOT_FOUND)
+        local_job_tell_absence(options->job);
+    status = hoop_control_create(options, out_control);
     if (status != HOOP_OK) {
         failure_show(command, status);
         return status;

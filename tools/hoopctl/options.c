@@ -36,10 +36,9 @@ static const char description[] =
     "  store list [PREFIX]     print keys\n"
     "  store watch [PREFIX]    print changes of keys as they happen\n"
     "  store delete KEY        remove a key\n"
-    "  record [JOB]            write what the ranks of this host called last, "
-    "of a\n"
-    "                          job of hooprun --record that runs or has "
-    "failed\n"
+    "  record [JOB]            write what the ranks called last, of a job that "
+    "runs,\n"
+    "                          or that failed here under hooprun --record\n"
     "  record FILE|DIR...      the same, from these records\n"
     "  health                  exit code 0 if the coordinator serves\n"
     "  doctor                  check whether workers could run on this host\n"
@@ -50,8 +49,9 @@ static const char description[] =
     "Exit code 0, 1 if the answer is an error, 69 if there is no answer, 77 if "
     "the token is refused, 64 for a wrong command line; of why, 66 if there is "
     "no such job.\n"
-    "Without --coordinator and HOOP_COORDINATOR, status, why, ranks and groups "
-    "ask the job that hooprun runs here, if it runs one.";
+    "Without --coordinator and HOOP_COORDINATOR, status, why, ranks, groups "
+    "and "
+    "record ask the job that hooprun runs here, if it runs one.";
 
 static const struct argp_option table[] = {
     {"coordinator", 'c', "HOST:PORT", 0,

@@ -7,8 +7,9 @@
  * folder may hold records of several jobs, of which --job chooses one, and of
  * several runs of a job, of which the last one is taken.
  *
- * Without a file or folder, the records are those of the jobs that hooprun runs
- * here or, if none does, of the one that has failed last.
+ * Without a file or folder, the records are those of a job: of the ranks of this
+ * host that run under hooprun, and of all others that the coordinator can get; or,
+ * if there are none, those that hooprun has kept of the run that has failed last.
  */
 
 #include "hoopctl/record.h"
@@ -28,6 +29,7 @@
 #include "hoopctl/local_job.h"
 #include "hoopctl/shown.h"
 #include "record_place.h"
+#include "variable.h"
 
 static const char suffix[] = ".hoopr";
 static const char previous_suffix[] = ".previous.hoopr";
@@ -41,8 +43,8 @@ has_suffix(const char *name, const char *end)
     return n > strlen(end) && strcmp(name + n - strlen(end), end) == 0;
 }
 
-static enum hoop_status
-no_memory(void)
+enum hoop_status
+record_no_memory(void)
 {
     fprintf(stderr, "hoopctl: no memory for the records\n");
     return HOOP_E_EXHAUSTED;
@@ -84,34 +86,47 @@ is_mapped(const char *path, uint32_t pid)
     return is_found;
 }
 
+enum hoop_status
+record_set_add(struct record_set *set, hoop_recording_t *recording)
+{
+    struct rank_record *ranks =
+        realloc(set->ranks, (set->n_ranks + 1) * sizeof(*ranks));
+
+    if (!ranks) {
+        hoop_recording_destroy(recording);
+        return record_no_memory();
+    }
+    struct rank_record *rank = &ranks[set->n_ranks++];
+    *rank = (struct rank_record){
+        .recording = recording,
+        .origin = hoop_recording_origin(recording),
+    };
+    rank->calls = hoop_recording_calls(recording, &rank->n_calls);
+    rank->comms = hoop_recording_comms(recording, &rank->n_comms);
+    rank->known_ns = rank->origin->seen_ns;
+    set->ranks = ranks;
+    return HOOP_OK;
+}
+
 static enum hoop_status
 file_add(struct record_set *set, const char *path)
 {
     hoop_recording_t *recording = NULL;
     const uint64_t before_ns = wall_now_ns();
-    const enum hoop_status status = hoop_recording_read(path, &recording);
+    enum hoop_status status = hoop_recording_read(path, &recording);
 
     if (status != HOOP_OK) {
         fprintf(stderr, "hoopctl: %s\n", hoop_error_text());
         return status;
     }
-    struct rank_record *ranks =
-        realloc(set->ranks, (set->n_ranks + 1) * sizeof(*ranks));
-    if (!ranks) {
-        hoop_recording_destroy(recording);
-        return no_memory();
-    }
-    struct rank_record *rank = &ranks[set->n_ranks++];
-    rank->recording = recording;
-    rank->origin = hoop_recording_origin(recording);
-    rank->calls = hoop_recording_calls(recording, &rank->n_calls);
-    rank->comms = hoop_recording_comms(recording, &rank->n_comms);
-    rank->known_ns = rank->origin->seen_ns;
+    status = record_set_add(set, recording);
+    if (status != HOOP_OK)
+        return status;
+    struct rank_record *rank = &set->ranks[set->n_ranks - 1];
     /* What had not ended when the file was read had not before. */
     rank->is_running = is_mapped(path, rank->origin->pid);
     if (rank->is_running && before_ns > rank->known_ns)
         rank->known_ns = before_ns;
-    set->ranks = ranks;
     return HOOP_OK;
 }
 
@@ -247,31 +262,6 @@ ended_run_add(struct record_set *set, const char *job)
         record_time_text((uint64_t)last.changed.tv_sec * 1000000000, changed),
         last.path);
     return folder_add(set, last.path);
-}
-
-/* job may be NULL: there must be one. */
-static enum hoop_status
-hooprun_add(struct record_set *set, const char *job)
-{
-    char path[PATH_MAX] = "";
-    struct shown shown;
-    enum hoop_status status = live_runs_add(set, job);
-
-    if (status == HOOP_OK && set->n_ranks == 0)
-        status = local_job_find_records(
-            &(struct hoop_control_options){.job = job}, path);
-    if (status == HOOP_OK && path[0])
-        status = folder_add(set, path);
-    if (status == HOOP_OK && set->n_ranks == 0)
-        status = ended_run_add(set, job);
-    if (status != HOOP_OK || set->n_ranks > 0)
-        return status;
-    fprintf(stderr,
-            "hoopctl: there are no records of %s%s%s here: start it by hooprun "
-            "--record, or name the folder of HOOP_RECORDER_DIR\n",
-            job ? "a file, folder or job '" : "a job",
-            job ? show(job, &shown) : "", job ? "'" : "");
-    return HOOP_E_NOT_FOUND;
 }
 
 /* By job, run and rank. */
@@ -435,6 +425,85 @@ set_choose(struct record_set *set, const char *job)
     return HOOP_OK;
 }
 
+/*
+ * The records of a job.
+ */
+
+/* Add the records of this host's ranks that run under hooprun. options->job may
+ * be NULL: of any job. */
+static enum hoop_status
+local_records_add(struct record_set *set,
+                  const struct hoop_control_options *options)
+{
+    char path[PATH_MAX] = "";
+    enum hoop_status status = live_runs_add(set, options->job);
+
+    if (status == HOOP_OK && set->n_ranks == 0)
+        status = local_job_find_records(options, path);
+    return status == HOOP_OK && path[0] ? folder_add(set, path) : status;
+}
+
+/* Returns whether the set has every rank of one run, and nothing else. Sorts
+ * it. */
+static bool
+set_is_whole(struct record_set *set)
+{
+    if (set->n_ranks == 0)
+        return false;
+    qsort(set->ranks, set->n_ranks, sizeof(*set->ranks), rank_compare);
+    return run_end(set, 0) == set->n_ranks &&
+           set->n_ranks == set->ranks[0].origin->size;
+}
+
+/* Get what this host lacks from the coordinator that the user names or, if
+ * something is lacking, from that of the hooprun that runs here. */
+static enum hoop_status
+missing_fetch(struct record_set *set,
+              const struct hoop_control_options *options)
+{
+    struct hoop_control_options asked = *options;
+
+    if (!asked.coordinator && !variable("HOOP_COORDINATOR")) {
+        if (set_is_whole(set))
+            return HOOP_OK;
+        if (!asked.job && set->n_ranks > 0)
+            asked.job = set->ranks[0].origin->job;
+        const enum hoop_status status = local_job_adopt(&asked);
+        if (status != HOOP_OK)
+            return status == HOOP_E_NOT_FOUND ? HOOP_OK : status;
+    }
+    const enum hoop_status status = record_fetch(&asked, set);
+    if (status != HOOP_OK && set->n_ranks > 0)
+        fprintf(stderr, "hoopctl: the records of other hosts are missing\n");
+    return status;
+}
+
+/* options->job may be NULL: there must be one job. */
+static enum hoop_status
+job_records_add(struct record_set *set,
+                const struct hoop_control_options *options)
+{
+    const char *job = options->job;
+    struct shown shown;
+    enum hoop_status status = local_records_add(set, options);
+
+    if (status != HOOP_OK)
+        return status;
+    const enum hoop_status asked = missing_fetch(set, options);
+    if (set->n_ranks == 0 && !set->is_of_world)
+        status = ended_run_add(set, job);
+    if (status != HOOP_OK || set->n_ranks > 0)
+        return status;
+    if (asked != HOOP_OK)
+        return asked;
+    fprintf(stderr,
+            "hoopctl: there are no records of %s%s%s: start it by hooprun "
+            "--record, or name the folder of HOOP_RECORDER_DIR\n",
+            job ? "a file, folder or job '" : "a job",
+            job ? show(job, &shown) : "", job ? "'" : "");
+    return HOOP_E_NOT_FOUND;
+}
+
 /* Put all times on one clock, if there is one. */
 static enum hoop_status
 set_align(struct record_set *set)
@@ -442,7 +511,7 @@ set_align(struct record_set *set)
     hoop_recording_t **recordings = calloc(set->n_ranks, sizeof(*recordings));
 
     if (!recordings)
-        return no_memory();
+        return record_no_memory();
     for (size_t i = 0; i < set->n_ranks; i++) {
         recordings[i] = set->ranks[i].recording;
         /* Counted from a time that will be shifted. */
@@ -496,7 +565,7 @@ torch_write(const struct record_set *set, const char *folder)
         return HOOP_E_UNAVAILABLE;
     }
     if (record_starts_find(set, &starts) != HOOP_OK)
-        return no_memory();
+        return record_no_memory();
     for (size_t i = 0; status == HOOP_OK && i < set->n_ranks; i++) {
         char path[PATH_MAX];
 
@@ -529,39 +598,39 @@ set_write(const struct record_set *set, const struct command_call *call)
     else
         record_write_text(set, out);
     if (status != HOOP_OK)
-        (void)no_memory();
+        (void)record_no_memory();
     const enum hoop_status closed = stream_close(out, path);
     return status == HOOP_OK ? closed : status;
 }
 
-/* Returns the job of hooprun that is meant, or NULL: any, or files and folders
- * are named. A word that names one is no job. */
-static const char *
-job_named(const struct command_call *call)
+/* Returns whether the records of a job are meant, and not files and folders. A
+ * word that names one of these is no job. */
+static bool
+names_job(const struct command_call *call)
 {
     const char *word = call->n_arguments > 0 ? call->arguments[0] : NULL;
 
-    if (!word)
-        return call->options->job;
-    return call->n_arguments > 1 || strchr(word, '/') || access(word, F_OK) == 0
-               ? NULL
-               : word;
+    return !word || (call->n_arguments == 1 && !strchr(word, '/') &&
+                     access(word, F_OK) != 0);
 }
 
 enum hoop_status
 record_run(const struct command_call *call)
 {
     struct record_set set = {.n_ranks = 0};
+    struct hoop_control_options options = *call->options;
     enum hoop_status status = HOOP_OK;
 
-    const char *job = job_named(call);
-
-    if (job || call->n_arguments == 0)
-        status = hooprun_add(&set, job);
-    for (int i = 0; status == HOOP_OK && !job && i < call->n_arguments; i++)
-        status = place_add(&set, call->arguments[i]);
+    if (names_job(call)) {
+        if (call->n_arguments > 0)
+            options.job = call->arguments[0];
+        status = job_records_add(&set, &options);
+    } else {
+        for (int i = 0; status == HOOP_OK && i < call->n_arguments; i++)
+            status = place_add(&set, call->arguments[i]);
+    }
     if (status == HOOP_OK)
-        status = set_choose(&set, job ? job : call->options->job);
+        status = set_choose(&set, set.is_of_world ? NULL : options.job);
     if (status == HOOP_OK)
         status = set_align(&set);
     if (status == HOOP_OK)

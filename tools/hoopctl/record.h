@@ -8,6 +8,7 @@
 #ifndef HOOPCTL_RECORD_H
 #define HOOPCTL_RECORD_H
 
+#include <hoop/control.h>
 #include <hoop/recorder.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,8 +29,28 @@ struct rank_record {
 struct record_set {
     struct rank_record *ranks;
     size_t n_ranks;
+    bool is_of_world; /* they are those of one world, as its coordinator says */
     struct hoop_recorded_alignment alignment; /* of all times */
 };
+
+/* Say that there is no memory, and return HOOP_E_EXHAUSTED. */
+enum hoop_status
+record_no_memory(void);
+/* Takes a recording, of which nobody knows whether its rank runs. Prints itself
+ * what is wrong. Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+record_set_add(struct record_set *set, hoop_recording_t *recording);
+
+/*
+ * Leave only the records that members of the job have written which options
+ * name, and get those that are missing from the coordinator. Says which cannot be
+ * had, and prints itself what is wrong; then the set has those that could be
+ * had. Handle: whatever hoop_control_activities() and hoop_control_recording()
+ * return.
+ */
+enum hoop_status
+record_fetch(const struct hoop_control_options *options,
+             struct record_set *set);
 
 /* Returns the communicator of a call, or NULL: nothing is known of it. */
 const struct hoop_recorded_comm *

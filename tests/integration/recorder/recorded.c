@@ -1,5 +1,6 @@
 /* tests/integration/recorder/recorded.c - a job that ends as its argument says:
- * good, mismatch, missing, killed, retried, or not at all: hangs */
+ * good, mismatch, missing, killed, retried, or not at all: hangs, and stays, which
+ * does not leave when a call has failed */
 
 #include <hoop/hoop.h>
 #include <signal.h>
@@ -49,7 +50,8 @@ end_make(const char *ending, uint32_t rank, hoop_comm_t *world)
         hoop_comm_set_timeout(world, TIMEOUT_MS);
     if (strcmp(ending, "killed") == 0 && rank == MISSING_RANK)
         raise(SIGKILL);
-    if (strcmp(ending, "hangs") == 0 && rank == MISSING_RANK) {
+    if ((strcmp(ending, "hangs") == 0 || strcmp(ending, "stays") == 0) &&
+        rank == MISSING_RANK) {
         printf("rank %u: pauses\n", rank);
         fflush(stdout);
         pause();
@@ -126,6 +128,8 @@ main(int argc, char **argv)
     if (status == HOOP_OK)
         status = end_make(argv[1], rank, world);
     printf("rank %u: %s\n", rank, hoop_status_name(status));
+    if (strcmp(argv[1], "stays") == 0)
+        pause();
     hoop_shutdown();
     return status != HOOP_OK;
 }

@@ -124,7 +124,8 @@ worker_of_no_hooprun_is_left_alone(void **state)
                  NULL);
     worker_start("HOOP_ENDINGS=/x", "HOOP_COORDINATOR=127.0.0.1:7",
                  "XHOOP_JOB=x", NULL);
-    assert_int_equal(adopt(NULL), HOOP_OK);
+    assert_int_equal(adopt(NULL), HOOP_E_NOT_FOUND);
+    assert_int_equal(adopt("127.0.0.1:9"), HOOP_OK);
     assert_null(getenv("HOOP_COORDINATOR"));
     assert_null(getenv("HOOP_TOKEN"));
 }
