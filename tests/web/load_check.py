@@ -36,7 +36,7 @@ ROW_BYTES = 800  # of a rank or a job
 TURNS = 16  # jobs of the list that are asked for their verdicts
 # What may be added from the beginning of a view to its end: in a short run less than if
 # each event left a node for each rank.
-GROWTH = {'rss': 0.5, 'heap': 0.4,  # MiB
+GROWTH = {'rss': 2, 'heap': 0.4,  # MiB
           'elements': 14}  # two entries of the log
 HISTORY_MIB = 1 / 64  # of a rank that goes on, whose last minute the page keeps
 
