@@ -10,17 +10,22 @@ import math
 
 STYLES = {
     'hoop': ('#d62728', 3, ''),
-    'Open MPI': ('#0072b2', 1.6, ''),
-    'MPICH': ('#56b4e9', 1.6, ''),
+    'Intel MPI': ('#000000', 1.6, ''),
+    'Open MPI 5': ('#0072b2', 1.6, ''),
+    'Open MPI 4': ('#0072b2', 1.2, '2 2'),
+    'MPICH 5': ('#56b4e9', 1.6, ''),
+    'MPICH 4': ('#56b4e9', 1.2, '2 2'),
+    'oneCCL': ('#8a6d3b', 1.6, ''),
+    'MLX': ('#e69f00', 1.6, ''),
     'Gloo': ('#009e73', 1.6, ''),
     'torch': ('#cc79a7', 1.6, ''),
     'limit': ('#555555', 1.6, '5 3'),
 }
-OTHER = ('#e69f00', 1.6, '')
+OTHER = ('#999999', 1.6, '')
 PANEL_WIDTH, PANEL_HEIGHT = 280, 190
 LEFT, TOP, GAP, BOTTOM = 58, 52, 24, 34
 RATIOS = (1 / 4, 1 / 2, 1, 2, 4, 8, 16)  # what is more is drawn at the edge
-LEAST_WIDTH = 470  # the legend's
+LEAST_WIDTH = 900  # the legend's
 
 
 def attributes(**values):

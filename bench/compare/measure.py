@@ -1,218 +1,191 @@
-#!/usr/bin/env python3
 """bench/compare/measure.py - runs the cases in turns, keeps what they print
 
-measure.py BUILD RESULTS [--profile short|default|long] [--rounds N]
-[--only WORDS]: appends to a new file RESULTS/<time>.csv, whose columns are those
-of results.py. Every row is labelled with how far apart the processors were:
-bench/peers/watch.c says it for each batch, to the programs themselves. Where it
-may not, they are asked before and after a case (bench/peers/mode.c). A case in
-which that changed, or that was mostly far, is done again, twice at most; of one
-that was not watched only what is of one state is kept.
+measure.py BUILD RESULTS [--profile short|default] [--rounds N] [--only WORDS]
+[--new]: keeps a run in RESULTS/<time>.csv, whose columns are those of
+results.py. It can be stopped at any time: if the newest run there is of the
+same programs and words, it goes on with that one. A case during which the
+processors' state changed, or that was mostly far, is done again, twice at most;
+of one that was not watched only what is of one state is kept.
 """
 
 import argparse
-import csv
+import collections
+import dataclasses
 import datetime
+import hashlib
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from statistics import median
 
 import cases
-from results import COLUMNS, STATELESS
+import journal
+import leaving
+import programs
+import schedules
+import traffic
+from results import STATELESS, Results
 
-FAR_NS = 300
-WATCH_NEAR = b'\1'  # bench/peers/watch.h, on little-endian machines
-PATIENCE_S = 2
-TRIES = 3
-N_CELLS = 11  # of a row that bench/peers/schedule.h reports
-ROUNDS = {'short': 1, 'default': 3, 'long': 10}
+TRIES = {'short': 1, 'default': 3}
+STATES = {'quiet': ('near', 'far', ''), 'busy': ('busy', 'busy-far')}
+
+
+class Knowledge:
+    """What earlier rounds of the run tell of a case of this one."""
+
+    def __init__(self, rows, turn):
+        self.turn = turn
+        self.results = Results(
+            row for row in rows if int(row['round']) < turn)
+
+    def tables(self, case):
+        states = STATES.get(case.part, STATES['quiet'])
+        return [table for state in states for table in [self.results.table(
+            state, case.link, case.ops[0], case.n)] if table]
+
+    def us(self, case, n_bytes):
+        variant = case.peer, case.transport
+        cell = 0 if case.ops == ('barrier',) else n_bytes
+        times = [us for table in self.tables(case)
+                 for us in table.by_round(variant, cell).values()]
+        return (median(times) if times else
+                schedules.guess_us(case.link, case.n, n_bytes, case.slowness))
+
+    def scheduled(self, case, profile):
+        """The case with its schedule, or None if it has left everything."""
+        if not case.is_comparison():
+            return case
+        tables = self.tables(case)
+        variant = case.peer, case.transport
+        sizes = [size for size in case.sizes if not leaving.has_left(
+            tables, 0 if case.ops == ('barrier',) else size, variant,
+            self.turn)]
+        if not sizes:
+            return None
+        return dataclasses.replace(case, schedule=schedules.schedule(
+            sizes, lambda size: self.us(case, size), case.is_crowded(),
+            profile))
 
 
 class Bench:
-    def __init__(self, options):
+    def __init__(self, options, book, columns):
         self.build = options.build
-        started = datetime.datetime.now().replace(microsecond=0)
-        path = os.path.join(options.results,
-                            started.strftime('%Y%m%d-%H%M%S.csv'))
-        os.makedirs(options.results, exist_ok=True)
-        self.errors = open(path.replace('.csv', '.log'), 'w', encoding='utf-8')
-        self.file = open(path, 'w', encoding='utf-8', newline='')
-        self.rows = csv.DictWriter(self.file, COLUMNS)
-        self.rows.writeheader()
-        self.hosts = None
-        self.watcher, self.watch = None, None
-        self.run = {'run': started.isoformat(), 'commit': commit(),
-                    'load': '%.1f' % os.getloadavg()[0]}
+        self.profile = options.profile
+        self.book = book
+        self.columns = columns  # of every row
+        self.errors = open(  # noqa: SIM115
+            book.path.replace('.csv', '.log'), 'a', encoding='utf-8')
+        self.hosts = programs.Hosts(self.errors)
+        self.busy = programs.Busy()
+        self.watch = None
 
     def say(self, text):
         print(text, file=sys.stderr, flush=True)
 
+    def close(self):
+        self.hosts.want(None, 0)
+        self.busy.want(False)
+        if self.watch:
+            self.watch.stop()
+        self.errors.close()
+        self.book.close()
+
     def watch_start(self):
-        """Whoever may not watch says why, and ends at once."""
-        file, self.watch = tempfile.mkstemp(prefix='watch.')
-        os.close(file)
-        self.watcher = subprocess.Popen(
-            [os.path.join(self.build, 'watch'), self.watch, str(FAR_NS)],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        try:
-            why = self.watcher.communicate(timeout=1)[1].strip()
-            self.say(f'states are looked at before and after cases: {why}')
-            self.watch_stop()
-        except subprocess.TimeoutExpired:
-            pass
-
-    def near_await(self):
-        """For a while: comparisons are made of that state."""
-        deadline = time.monotonic() + PATIENCE_S
-        while self.watcher and time.monotonic() < deadline:
-            with open(self.watch, 'rb') as file:
-                if file.read(1) == WATCH_NEAR:
-                    break
-            time.sleep(0.01)
-
-    def watch_stop(self):
-        if self.watcher:
-            self.watcher.kill()
-            self.watcher.wait()
-            os.unlink(self.watch)
-            self.watcher = None
+        self.watch = programs.Watch(os.path.join(self.build, 'watch'),
+                                    self.say)
 
     def is_watched(self, case):
-        """Where time slices or a slow wire decide, the state does not."""
-        return (self.watcher is not None and self.watcher.poll() is None and
-                not case.is_rare and case.link not in STATELESS)
+        """Where a slow wire decides, the state does not."""
+        return (self.watch is not None and self.watch.is_running() and
+                case.link not in STATELESS)
 
     def state(self):
-        name = os.path.join(self.build, 'mode')
-        ns = float(subprocess.run([name], check=True, capture_output=True,
-                                  text=True).stdout)
-        return 'far' if ns > FAR_NS else 'near'
-
-    def command(self, case):
-        """The whole command; the network it runs in."""
-        if case.link in cases.RATES:
-            return case.arguments()
-        return ['bench/peers/in_ns.sh', 'cubic', *case.arguments()]
+        return programs.state(os.path.join(self.build, 'mode'))
 
     def start(self, case):
-        """What the case prints, and the seconds it took; None if it failed."""
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(('HOOP_', 'BENCH_'))}
-        environment.update(
-            case.environment, OMPI_ALLOW_RUN_AS_ROOT='1',
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMP_NUM_THREADS='1',
-            STARTED_US=str(time.monotonic_ns() / 1000))
-        if case.link in cases.RATES:
-            environment['HOSTS'] = self.hosts
-        if self.is_watched(case):
-            environment['BENCH_WATCH'] = self.watch
-        begin = time.monotonic()
-        program = subprocess.Popen(
-            self.command(case), env=environment, text=True,
-            stdout=subprocess.PIPE, stderr=self.errors,
-            stdin=subprocess.DEVNULL, start_new_session=True)
-        try:
-            text = program.communicate(timeout=case.seconds)[0]
-        except subprocess.TimeoutExpired:
-            text = None
-        finally:
-            end_group(program)
-        passed = time.monotonic() - begin
-        if text is None or program.returncode != 0:
+        """(rows, outcome)"""
+        text, is_well, passed_s, n_passed = programs.start(
+            case, self.hosts, self.watch if self.is_watched(case) else None,
+            self.errors)
+        rows = programs.rows_printed(case, text, passed_s)
+        wrong = traffic.complaint(case, rows, n_passed)
+        if wrong:
+            self.say(f'{case.name()}: {wrong}')
+            return [], journal.WRONG
+        if not is_well:
             self.say(f'failed, see {self.errors.name}: '
                      f'{" ".join(case.arguments())}')
-            return None
-        return text, passed
+        return rows, journal.OK if is_well else journal.FAILED
 
-    def measure(self, case, turn):
-        if self.is_watched(case):
-            rows = self.rows_watched(case, turn)
-        else:
-            rows = self.rows_unwatched(case, turn)
-        self.rows.writerows(rows)
-        self.file.flush()
+    def measure(self, case, turn, name):
+        rows, outcome = (self.rows_watched(case) if self.is_watched(case) else
+                         self.rows_unwatched(case))
+        for row in rows:
+            row.update(self.columns, round=turn)
+            if case.part == 'busy':
+                row['state'] = 'busy-far' if row['state'] == 'far' else 'busy'
+        self.book.close_case(turn, name, rows, outcome, **self.columns,
+                             link=case.link, n=case.n, peer=case.peer,
+                             transport=case.transport)
 
-    def rows_watched(self, case, turn):
+    def rows_watched(self, case):
         """One of each operation, size and state: the first of a few tries."""
         rows = {}
-        for _ in range(TRIES):
-            self.near_await()
-            printed = self.start(case)
-            if printed is None:
-                break
+        for _ in range(TRIES[self.profile]):
+            self.watch.near_await()
+            printed, outcome = self.start(case)
             if not self.is_watched(case):
                 self.say('the watch has ended')
-                return self.rows_unwatched(case, turn)
-            for row in self.rows_of(case, turn, None, *printed):
+                return self.rows_unwatched(case)
+            for row in printed:
                 rows.setdefault((row['op'], row['bytes'], row['state']), row)
-            if is_mostly_near(case, rows):
+            if outcome != journal.OK or is_mostly_near(case, rows):
                 break
-        else:
-            self.say(f'mostly far: {case.name()}')
-        return rows.values()
+        return list(rows.values()), outcome
 
-    def rows_unwatched(self, case, turn):
+    def rows_unwatched(self, case):
         """Of a program during which the state did not change."""
-        for _ in range(TRIES):
-            before = self.state()
-            printed = self.start(case)
-            if printed is None:
-                return []
-            # Where time slices or a slow wire decide, the state does not.
-            is_slow = case.is_rare or case.link in STATELESS
-            if is_slow or before == self.state():
-                return self.rows_of(case, turn, before, *printed)
+        for _ in range(TRIES[self.profile]):
+            is_stateless = case.link in STATELESS
+            before = 'any' if is_stateless else self.state()
+            rows, outcome = self.start(case)
+            if (outcome != journal.OK or is_stateless or
+                    before == self.state()):
+                return [{**row, 'state': row['state'] or before}
+                        for row in rows], outcome
         self.say(f'dropped, the processors moved: {case.name()}')
-        return []
+        return [], journal.OK
 
-    def rows_of(self, case, turn, state, text, passed_s):
-        """What it printed; of the state, unless it says which."""
-        rows = []
-        for line in text.splitlines():
-            cells = line.split(',')
-            if len(cells) != N_CELLS or cells[0] != case.peer:
-                continue
-            row = dict(zip(('peer', 'transport', 'op', 'n', 'bytes',
-                            'median_us', 'min_us'), cells), cpu_us=cells[9],
-                       round=turn, state=cells[10] or state, link=case.link,
-                       **self.run)
-            rows.append(row)
-            if row['op'] == 'startup':
-                us = f'{passed_s * 1e6:.0f}'
-                rows.append({**row, 'op': 'whole', 'median_us': us,
-                             'min_us': us})
-        return rows
-
-    def hosts_set(self, link, n):
-        """The hosts for these cases: none, when link is None."""
-        if self.hosts:
-            subprocess.run(['bench/peers/hosts.sh', 'down', self.hosts],
-                           check=False)
-            self.hosts = None
-        if link:
-            self.hosts = f'bench{os.getpid()}'
-            made = subprocess.run(
-                ['bench/peers/hosts.sh', 'up', self.hosts, str(n), link,
-                 'cubic'], stderr=self.errors, check=False)
-            if made.returncode != 0:
-                self.say(f'no hosts here, see {self.errors.name}')
-                self.hosts_set(None, 0)
-
-    def turn(self, all_cases, turn):
+    def turn(self, some, turn):
+        """A round of these cases, as far as it was not done before."""
+        knowledge = Knowledge(self.book.rows, turn)
+        twins = collections.Counter()
         place = None
-        for case in all_cases:
-            is_rated = case.link in cases.RATES
-            if (case.link, case.n) != place:
-                place = case.link, case.n
-                self.say(f'round {turn}: {case.link}, {case.n} ranks')
-                self.hosts_set(*(place if is_rated else (None, 0)))
-            if is_rated and not self.hosts:
+        for case in some:
+            name = case.name()
+            twins[name] += 1
+            if twins[name] > 1:
+                name += f' #{twins[name]}'
+            if (self.book.is_done(turn, name) or leaving.has_given_up(
+                    self.book.outcomes[name], journal.OK)):
                 continue
-            for _ in range(2 if case.link == 'startup' else 1):
-                self.measure(case, turn)
+            case = knowledge.scheduled(case, self.profile)
+            if case is None:
+                continue
+            if case.place() != place:
+                place = case.place()
+                self.say(f'round {turn} of {case.part}: {case.link}, '
+                         f'{case.n} ranks')
+                self.hosts.want(*(place if case.link in cases.RATES else
+                                  (None, 0)))
+            if case.link in cases.RATES and not self.hosts.name:
+                self.say(f'no hosts here, see {self.errors.name}')
+                continue
+            self.busy.want(case.part == 'busy')
+            self.measure(case, turn, name)
+        self.busy.want(False)
 
 
 def is_mostly_near(case, rows):
@@ -221,54 +194,82 @@ def is_mostly_near(case, rows):
     return 2 * sum(state == 'near' for *_, state in rows) >= case.n_rows()
 
 
-def end_group(program):
-    """What a launcher has left behind, and itself, after a time-out."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(program.pid, number)
-            program.wait(3)
-        except ProcessLookupError:
-            break
-        except subprocess.TimeoutExpired:
-            pass
-    program.wait()
-
-
 def commit():
     return subprocess.run(['git', 'describe', '--always', '--dirty',
                            '--abbrev=7'], capture_output=True, text=True,
                           check=False).stdout.strip() or 'unknown'
 
 
+def digest(build):
+    """Of what hoop runs."""
+    found = hashlib.sha256()
+    for name in ('bench/bench_hoop', 'worker/libhoop.so'):
+        with open(os.path.join(build, name), 'rb') as file:
+            found.update(file.read())
+    return found.hexdigest()
+
+
 def options_read():
     parser = argparse.ArgumentParser()
     parser.add_argument('build')
     parser.add_argument('results')
-    parser.add_argument('--profile', choices=ROUNDS, default='default')
+    parser.add_argument('--profile', choices=('short', 'default'),
+                        default='default')
     parser.add_argument('--rounds', type=int)
     parser.add_argument('--only', default='')
+    parser.add_argument('--new', action='store_true')
     return parser.parse_args()
+
+
+def bench_open(options, words):
+    """Of a new run, or of the one that was stopped."""
+    identity = {'commit': commit(), 'profile': options.profile,
+                'words': words, 'hoop': digest(options.build)}
+    os.makedirs(options.results, exist_ok=True)
+    path = None if options.new else journal.newest(options.results, identity)
+    path = path or os.path.join(
+        options.results, datetime.datetime.now().strftime('%Y%m%d-%H%M%S.csv'))
+    book = journal.Journal(path, identity)
+    started = datetime.datetime.strptime(os.path.basename(path),
+                                         '%Y%m%d-%H%M%S.csv')
+    load = (book.rows[0]['load'] if book.rows else
+            f'{os.getloadavg()[0]:.1f}')
+    bench = Bench(options, book, {'run': started.isoformat(),
+                                  'commit': identity['commit'], 'load': load})
+    bench.say(f'{path}: {"goes on" if book.is_continued else "begins"}')
+    return bench
+
+
+def run(bench, plan, words, n_rounds):
+    """All parts that the words leave; n_rounds instead of each one's own."""
+    for part, n_usual in cases.PARTS.items():
+        for turn in range(1, (n_rounds or n_usual) + 1):
+            begin = time.monotonic()
+            some = [case for case in plan.cases(part, turn)
+                    if cases.is_selected(case, words)]
+            if some:
+                bench.turn(some, turn)
+                bench.say(f'round {turn} of {part}: '
+                          f'{(time.monotonic() - begin) / 60:.0f} minutes')
 
 
 def main():
     options = options_read()
-    plan = cases.Plan(options.build, options.profile)
-    words = [word for word in options.only.split(',') if word]
     try:
-        chosen = list(cases.selected(plan.cases(), words))
+        words = cases.checked(
+            sorted({word for word in options.only.split(',') if word}))
     except ValueError as error:
         sys.exit(str(error))
-    later = chosen if options.profile == 'long' else [
-        left for case in chosen if (left := case.later())]
+    n_rounds = options.rounds or (1 if options.profile == 'short' else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    bench = Bench(options)
+    bench = bench_open(options, words)
     try:
         bench.watch_start()
-        for turn in range(1, (options.rounds or ROUNDS[options.profile]) + 1):
-            bench.turn(chosen if turn == 1 else later, turn)
+        run(bench, cases.Plan(options.build, options.profile), words, n_rounds)
+    except KeyboardInterrupt:
+        sys.exit('stopped: the same command goes on from here')
     finally:
-        bench.hosts_set(None, 0)
-        bench.watch_stop()
+        bench.close()
 
 
 if __name__ == '__main__':

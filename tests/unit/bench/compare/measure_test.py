@@ -1,7 +1,7 @@
 """tests/unit/bench/compare/measure_test.py - rows on their way into a run"""
 
 import argparse
-import csv
+import dataclasses
 import os
 import sys
 import tempfile
@@ -12,14 +12,16 @@ sys.path.insert(0, os.path.join(HERE, '../../../../bench/compare'))
 
 # pylint: disable=wrong-import-position
 import cases  # noqa: E402
+import journal  # noqa: E402
 import measure  # noqa: E402
+import programs  # noqa: E402
+import schedules  # noqa: E402
 
 NEAR = 'hoop,tcp,allreduce,2,8,7.50,7.00,1.0,1.0,15.00,near'
 FAR = 'hoop,tcp,allreduce,2,8,21.00,20.00,1.0,1.0,42.00,far'
 NEAR_16 = 'hoop,tcp,allreduce,2,16,8.00,7.00,1.0,1.0,15.00,near'
 UNWATCHED = 'hoop,tcp,allreduce,2,16,8.00,7.00,1.0,1.0,15.00,'
 OTHER = 'openmpi,tcp,allreduce,2,8,9.00,8.00,1.0,1.0,18.00,near'
-
 
 CASE = cases.Case('tcp', 2, 'hoop', 'tcp', ('allreduce', 'barrier'),
                   '8:1x1,16:1x1', ())
@@ -29,34 +31,44 @@ class Bench(measure.Bench):
     """Whose programs print what is given, one text for each start."""
 
     def __init__(self, folder, texts, is_watching):
-        super().__init__(argparse.Namespace(build=folder, results=folder))
+        self.near_awaited = 0
+        super().__init__(
+            argparse.Namespace(build=folder, profile='default'),
+            journal.Journal(os.path.join(folder, '20260101-100000.csv'), {}),
+            {'run': '2026-01-01T10:00:00', 'commit': 'aaaaaaa', 'load': '0'})
         self.texts = list(texts)
         self.is_watching = is_watching
+        self.watch = self
 
     def is_watched(self, case):
         return self.is_watching
+
+    def near_await(self):
+        self.near_awaited += 1
+
+    def stop(self):
+        pass
 
     def state(self):
         return 'far'
 
     def start(self, case):
-        return self.texts.pop(0), 0.5
+        return programs.rows_printed(case, self.texts.pop(0), 0.5), 'ok'
 
     def say(self, text):
         pass
 
 
-def rows_kept(*texts, is_watching=True):
+def rows_kept(*texts, is_watching=True, part='quiet'):
     """(state, time) of what a run's file has; how many texts are left."""
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder, texts, is_watching)
-        bench.measure(CASE, 1)
-        bench.file.close()
-        bench.errors.close()
-        with open(bench.file.name, encoding='utf-8') as file:
-            rows = [(row['state'], float(row['median_us']))
-                    for row in csv.DictReader(file)]
-        return rows, len(bench.texts)
+        bench.measure(dataclasses.replace(CASE, part=part), 1, 'name')
+        bench.close()
+        book = journal.Journal(bench.book.path, {})
+        book.close()
+        return [(row['state'], float(row['median_us']))
+                for row in book.rows], len(bench.texts)
 
 
 class Keeping(unittest.TestCase):
@@ -67,6 +79,11 @@ class Keeping(unittest.TestCase):
     def test_rows_that_nobody_watched_have_the_state_of_the_case(self):
         rows, _ = rows_kept(UNWATCHED, is_watching=False)
         self.assertEqual(rows, [('far', 8)])
+
+    def test_rows_beside_a_busy_process_say_so(self):
+        rows, _ = rows_kept(f'{NEAR}\n{NEAR_16}\n{FAR}\n', part='busy')
+        self.assertEqual([state for state, _ in rows],
+                         ['busy', 'busy', 'busy-far'])
 
     def test_only_whole_rows_of_the_peer_are_kept(self):
         text = f'{OTHER}\nsome warning\n{NEAR[:-9]}\n{NEAR}\n{NEAR_16}'
@@ -84,13 +101,111 @@ class Keeping(unittest.TestCase):
         self.assertEqual(rows_kept('', '', '', NEAR), ([], 1))
 
 
-class Schedules(unittest.TestCase):
-    def test_tenth_shortens_only_long_batches(self):
-        self.assertEqual(cases.tenth('8:500x7,1M:2x5'), '8:50x7,1M:2x5')
+def known(times, turn=4):
+    """What rounds tell in which variants took us of {variant: (us, ...)} at 8
+    bytes, and at 16 a tenth more."""
+    rows = [{'run': 'r', 'commit': 'c', 'load': '0', 'round': str(number),
+             'state': 'near', 'link': 'tcp', 'peer': peer,
+             'transport': transport, 'op': 'allreduce', 'n': '2',
+             'bytes': str(size), 'median_us': str(us * more), 'cpu_us': '0'}
+            for (peer, transport), rounds in times.items()
+            for number, us in enumerate(rounds, 1)
+            for size, more in ((8, 1), (16, 1.1))]
+    return measure.Knowledge(rows, turn)
 
-    def test_fewer_leaves_two_thirds_of_the_batches_and_one_at_least(self):
-        self.assertEqual(cases.fewer('8:600x9,64M:1x2,256M:1x1'),
-                         '8:600x6,64M:1x1,256M:1x1')
+
+def compared(peer):
+    return cases.Case('tcp', 2, peer, 'tcp', ('allreduce',), '', (),
+                      part='quiet', sizes=(8, 16), slowness=10)
+
+
+class Scheduling(unittest.TestCase):
+    def test_batch_lasts_as_long_for_everybody(self):
+        knowledge = known({('hoop', 'tcp'): (10, 10), ('impi', 'tcp'): (20,)})
+        hoop = knowledge.scheduled(compared('hoop'), 'default').schedule
+        impi = knowledge.scheduled(compared('impi'), 'default').schedule
+        self.assertEqual((hoop, impi), ('8:400x5,16:364x5', '8:200x5,16:182x5'))
+
+    def test_first_round_guesses(self):
+        # 10 us, and ten times slower than that: 40 in 4 ms.
+        self.assertEqual(known({}).scheduled(compared('impi'),
+                                             'default').schedule,
+                         '8:40x5,16:40x5')
+
+    def test_who_has_left_everything_is_not_started(self):
+        times = {('impi', 'tcp'): (10,) * 3, ('mpich', 'tcp'): (25,) * 3}
+        self.assertIsNone(known(times).scheduled(compared('mpich'), 'default'))
+        self.assertIsNotNone(known(times, 3).scheduled(compared('mpich'),
+                                                       'default'))
+
+    def test_rounds_to_come_are_not_known(self):
+        """So a round that goes on has the schedules that it began with."""
+        times = {('hoop', 'tcp'): (10, 10, 500)}
+        self.assertEqual(known(times, 3).us(compared('hoop'), 8), 10)
+
+    def test_size_takes_the_operations_that_its_batch_needs(self):
+        self.assertEqual(
+            schedules.schedule((8, 64 << 20, 256 << 20), lambda size: 100,
+                               False, 'default'), '8:40x5,64M:1x2,256M:1x1')
+
+    def test_repetitions_are_with_the_checked_one(self):
+        self.assertEqual(schedules.repetitions('8:500x7,12K:2x5,1M:1x1'),
+                         {8: 3501, 12288: 11, 1 << 20: 2})
+
+
+class Cases(unittest.TestCase):
+    def chosen(self, part, *words, turn=1):
+        plan = cases.Plan('build', 'default')
+        return [case for case in plan.cases(part, turn)
+                if cases.is_selected(case, cases.checked(words))]
+
+    def test_words_leave_what_they_name(self):
+        found = self.chosen('quiet', 'allreduce', 'barrier', 'memory', '2',
+                            'hoop')
+        self.assertEqual(sorted(case.ops for case in found),
+                         [('allreduce',), ('barrier',)])
+        self.assertEqual({(case.link, case.n) for case in found},
+                         {('memory', 2)})
+
+    def test_unknown_word_is_refused(self):
+        with self.assertRaisesRegex(ValueError, 'allreduced'):
+            cases.checked(['allreduced'])
+
+    def test_older_classes_of_gloo_have_runs_of_their_own(self):
+        found = self.chosen('quiet', 'gloo', 'reduce_scatter')
+        self.assertEqual({case.transport for case in found}, {'tcp-hd'})
+
+    def test_every_operation_is_measured_by_hoop_everywhere(self):
+        measured = {(case.link, case.n, op)
+                    for case in self.chosen('quiet', 'hoop')
+                    for op in case.ops}
+        self.assertEqual(measured, {
+            (link, n, op) for link in ('tcp', 'memory') for n in (2, 3, 4)
+            for op in cases.OPS if op != 'pingpong' or n == 2})
+
+    def test_sizes_are_powers_of_four_and_odd_ones(self):
+        case = self.chosen('quiet', 'hoop', 'allreduce', 'tcp', '2')[0]
+        powers = {8, *(4 ** exponent for exponent in range(3, 15))}
+        odd = {12 << 10, 100 << 10, 700 << 10, 3 << 20, 40 << 20}
+        self.assertEqual(set(case.sizes), powers | odd)
+
+    def test_order_changes_from_round_to_round_and_stays_in_each(self):
+        orders = [[case.name() for case in self.chosen(
+            'quiet', 'tcp', '2', 'allreduce', turn=turn)]
+            for turn in (1, 2, 1)]
+        self.assertNotEqual(orders[0], orders[1])
+        self.assertEqual(orders[0], orders[2])
+        self.assertEqual(sorted(orders[0]), sorted(orders[1]))
+
+    def test_names_tell_cases_of_a_round_apart(self):
+        for part in ('quiet', 'busy', 'eight'):
+            names = [case.name() for case in self.chosen(part)]
+            self.assertEqual(len(names), len(set(names)))
+
+    def test_intel_over_tcp_does_not_use_memory(self):
+        for case in self.chosen('quiet', 'impi', 'tcp'):
+            self.assertEqual(case.environment['I_MPI_COLL_INTRANODE'], 'pt2pt')
+            self.assertEqual(case.environment['FI_PROVIDER'], 'tcp')
 
 
 if __name__ == '__main__':

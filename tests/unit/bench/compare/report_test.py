@@ -1,7 +1,7 @@
 """tests/unit/bench/compare/report_test.py - bench/compare, from rows on
 
 sample/ holds two runs: the later one has measured memory again, and over TCP
-only hoop.
+only hoop. Cells with verdicts are of rows made here.
 """
 
 import os
@@ -14,14 +14,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../../../../bench/compare'))
 
 # pylint: disable=wrong-import-position
-import cases  # noqa: E402
+import cells  # noqa: E402
 import report  # noqa: E402
 import tables  # noqa: E402
 import targets  # noqa: E402
 import verdicts  # noqa: E402
-from results import Results  # noqa: E402
+from results import Results, rows_of  # noqa: E402
 
-SAMPLE = Results(os.path.join(HERE, 'sample'))
+SAMPLE = Results(rows_of(os.path.join(HERE, 'sample')))
+NO_CAUSES = cells.Causes('')
 MIB = 1 << 20
 
 
@@ -49,10 +50,6 @@ class Reading(unittest.TestCase):
         slow = SAMPLE.table('any', '1gbit', 'allreduce', 2)
         self.assertEqual(slow.n_runs(('hoop', 'tcp')), 2)
 
-    def test_spread_is_the_larger_of_hoop_and_the_best(self):
-        table = SAMPLE.table('near', 'tcp', 'allreduce', 2)
-        self.assertAlmostEqual(table.spread(MIB), 70 / 200)
-
     def test_limit_is_no_rival(self):
         table = SAMPLE.table('near', 'tcp', 'allreduce', 2)
         self.assertEqual(table.least(8, ('sockets',))[0], 5)
@@ -60,15 +57,6 @@ class Reading(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    def test_table_has_ratio_limit_and_source(self):
-        lines = list(tables.op_tables(SAMPLE, 'allreduce', 'near'))
-        self.assertEqual(row_of(lines, 'hoop |'), '| hoop | 3 | 8 | 200 |')
-        self.assertEqual(row_of(lines, '**hoop / best rival'),
-                         '| **hoop / best rival** |  | **0.80** | **0.80** |')
-        self.assertEqual(row_of(lines, 'hoop / limit'),
-                         '| hoop / limit |  | 1.60 |  |')
-        self.assertIn('\n2026-01-01 10:00, aaaaaaa\n', lines)
-
     def test_slow_link_shows_its_share(self):
         lines = list(tables.link_tables(SAMPLE))
         self.assertEqual(row_of(lines, 'hoop |'), '| hoop | 2 | 0.96 |')
@@ -86,19 +74,101 @@ class Tables(unittest.TestCase):
             400e-6 / (2 * MIB / 1e9))
 
 
-class Verdicts(unittest.TestCase):
-    def test_every_size_is_judged(self):
-        lines = list(verdicts.allreduce_targets(SAMPLE))
-        at = lines.index(row_of(lines, 'of best rival'))
-        self.assertTrue(lines[at + 1].startswith('| reached | 0.80 ✓ |  |'))
-        self.assertIn('|  | 0.80 ✓ |', lines[at + 1])
-        at = lines.index(row_of(lines, "of Gloo's ring"))
-        self.assertIn('| 0.50 ✓ |', lines[at + 1])
+def measured(times, link='memory', op='allreduce', n=2, state='near'):
+    """Rows of {(peer, transport): {bytes: us of each round}}."""
+    return [{'run': '2026-01-03T10:00:00', 'commit': 'ccccccc', 'load': '0',
+             'round': str(turn), 'state': state, 'link': link, 'peer': peer,
+             'transport': transport, 'op': op, 'n': str(n),
+             'bytes': str(size), 'median_us': str(us), 'cpu_us': '0'}
+            for (peer, transport), sizes in times.items()
+            for size, rounds in sizes.items()
+            for turn, us in enumerate(rounds, 1)]
 
-    def test_worst_of_others_is_shown(self):
-        lines = list(verdicts.other_targets(SAMPLE))
-        self.assertEqual(row_of(lines, 'barrier'),
-                         '| barrier, TCP, 2 ranks | 1.20 ✗ |  |')
+
+HOOP, IMPI, MPICH = ('hoop', 'shm'), ('impi', 'shm'), ('mpich', 'shm')
+FLAT = ('memory', 'flat')
+# Slower at 8 and not to be told at 1M, over ten rounds; faster at 64M, where
+# one left after three, and too few rounds at 256M.
+CELLS = measured({
+    HOOP: {8: [12] * 10, MIB: [9, 11] * 5, 64 * MIB: [5] * 10,
+           256 * MIB: [20] * 5},
+    IMPI: {8: [10] * 10, MIB: [10] * 10, 64 * MIB: [10] * 10,
+           256 * MIB: [10] * 5},
+    MPICH: {8: [11] * 10, MIB: [15] * 10, 64 * MIB: [30] * 3},
+    FLAT: {8: [10] * 10}})
+
+
+class Verdicts(unittest.TestCase):
+    def setUp(self):
+        self.results = Results(CELLS)
+        self.cells = {cell.n_bytes: cell
+                      for cell in cells.cells(self.results)}
+
+    def test_cell_has_ratio_interval_and_verdict(self):
+        slower, even = self.cells[8], self.cells[MIB]
+        self.assertEqual((slower.ratio, slower.bounds, slower.verdict,
+                          slower.rival), (1.2, (1.2, 1.2), 'slower', IMPI))
+        self.assertEqual((even.ratio, even.bounds, even.verdict),
+                         (1.0, (0.9, 1.1), 'not to be told'))
+        self.assertEqual(self.cells[64 * MIB].verdict, 'faster')
+
+    def test_five_rounds_have_no_verdict(self):
+        self.assertEqual(self.cells[256 * MIB].ratio, 2)
+        self.assertEqual(self.cells[256 * MIB].verdict, 'not to be told')
+
+    def test_table_marks_who_has_left(self):
+        lines = list(verdicts.cell_lines(self.results, 'near', 'memory',
+                                         'allreduce', 2))
+        self.assertEqual(row_of(lines, '64M'), (
+            '| 64M | 5 | 10 | 30 † |  | **0.50** | 0.50 to 0.50 | faster | 10 '
+            '|  |'))
+        self.assertEqual(row_of(lines, '8 '), (
+            '| 8 | 12 | 10 | 11 | 10 | **1.20** | 1.20 to 1.20 | slower | 10 '
+            '| 1.20 |'))
+        self.assertIn('\n2026-01-03 10:00, ccccccc\n', lines)
+
+    def test_summary_counts_verdicts_and_has_the_mean(self):
+        lines = list(verdicts.summary(self.results, 'near', (2, 3, 4)))
+        # (1.2 * 1.0 * 0.5 * 2) ** (1 / 4)
+        self.assertEqual(row_of(lines, 'memory allreduce'), (
+            '| memory allreduce | 2 | **1.20** |  |  |  | ~1.00 |  | 0.50 | '
+            '1.05 | 1 | 2 | 1 | 1.20 at 8 |'))
+        lines = list(verdicts.totals(self.results, 'near', (2, 3, 4)))
+        self.assertEqual(row_of(lines, 'memory'), (
+            '| memory | 4 | 1 | 2 | 1 | 25 % ✗ | 1.20 ✓ | 1.05 ✗ |'))
+
+    def test_every_slower_cell_is_listed_with_its_cause(self):
+        causes = cells.Causes('# why\nmemory allreduce 2 8-1K: a wake-up\n')
+        lines = list(verdicts.slower_lines(self.results, 'near', (2,), causes))
+        self.assertEqual(lines[2:], [(
+            '| memory allreduce, 2 ranks, 8 | 1.20 | 1.20 to 1.20 | Intel MPI '
+            '| a wake-up |'), ''])
+        lines = list(verdicts.slower_lines(self.results, 'near', (2,),
+                                           NO_CAUSES))
+        self.assertTrue(lines[2].endswith('| not known |'))
+
+    def test_slower_cells_come_worst_first(self):
+        results = Results(measured({
+            HOOP: {8: [12] * 10, 64: [14] * 10, MIB: [11] * 10},
+            IMPI: {8: [10] * 10, 64: [10] * 10, MIB: [10] * 10}}))
+        lines = list(verdicts.slower_lines(results, 'near', (2,), NO_CAUSES))
+        self.assertEqual([line.split('|')[2].strip() for line in lines[2:5]],
+                         ['1.40', '1.20', '1.10'])
+
+    def test_ratio_is_of_one_state(self):
+        """What was far for one of them only counts for nobody."""
+        results = Results(
+            measured({HOOP: {8: [10] * 6}, IMPI: {8: [10] * 6}}) +
+            measured({IMPI: {8: [1] * 6}}, state='far'))
+        self.assertEqual([cell.ratio for cell in cells.cells(results)], [1])
+        self.assertEqual(cells.cells(results, 'far'), [])
+
+    def test_limits_are_judged_at_their_worst_size(self):
+        found = {what: reached for what, _, reached in
+                 verdicts.limit_targets(self.results)}
+        self.assertEqual(
+            found['allreduce, memory, 2 ranks, 8 to 256M: of the limit, worst'],
+            '1.20 ✓ at 8')
 
     def test_lines_and_startup_are_judged(self):
         found = {what: reached for what, _, reached in
@@ -115,6 +185,37 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(reached[0], '0.80 ✓ at 1M')
 
 
+class Causes(unittest.TestCase):
+    def of(self, text, state='near', n_bytes=MIB):
+        cell = cells.Cell(state, 'tcp', 'broadcast', 4, n_bytes, 1, IMPI, 1.5,
+                          None, 'slower', 10, None)
+        return cells.Causes(text).of(cell)
+
+    def test_sizes_are_one_or_a_range_or_any(self):
+        for sizes, fits in (('1M', True), ('64K-4M', True), ('*', True),
+                            ('4M', False), ('4M-64M', False)):
+            self.assertEqual(
+                self.of(f'tcp broadcast 4 {sizes}: why') == 'why', fits, sizes)
+
+    def test_first_line_that_fits_counts(self):
+        text = ('tcp broadcast 2 *: two\ntcp * 4 1M: first\n'
+                'tcp broadcast 4 1M: second\n')
+        self.assertEqual(self.of(text), 'first')
+
+    def test_state_is_near_unless_it_is_named(self):
+        self.assertIsNone(self.of('tcp * * *: why', state='busy'))
+        self.assertEqual(self.of('busy tcp * * *: why', state='busy'), 'why')
+
+    def test_line_that_says_nothing_is_refused(self):
+        for line in ('tcp broadcast 4: why', 'tcp broadcast 4 1M why',
+                     'tcp broadcast 4 1M:', 'tcp broadcast 4 large: why'):
+            with self.assertRaisesRegex(ValueError, 'line 2'):
+                cells.Causes(f'# first\n{line}\n')
+
+    def test_those_of_the_tree_are_read(self):
+        cells.causes_read()
+
+
 class Document(unittest.TestCase):
     def test_pictures_are_xml_with_a_line_for_each(self):
         pictures = {name: svg for name, _, svg in report.pictures(SAMPLE)}
@@ -127,11 +228,22 @@ class Document(unittest.TestCase):
                 len(root.getElementsByTagName('polyline')), 2)
 
     def test_document_has_its_parts(self):
-        text = '\n'.join(report.document(SAMPLE, {'startup.svg': 'start-up'}))
-        for part in ('## Targets', '## allreduce', '## Slow links',
-                     '## Start-up', '## Processor time', 'far from each'):
+        busy = measured({HOOP: {8: [1]}, IMPI: {8: [2]}}, state='busy')
+        eight = measured({HOOP: {8: [1]}, IMPI: {8: [2]}}, n=8)
+        failed = {**busy[0], 'op': 'done', 'state': 'failed',
+                  'case': '1 quiet memory 2 impi shm allreduce'}
+        results = Results([*rows_of(os.path.join(HERE, 'sample')), *CELLS,
+                           *busy, *eight, failed])
+        text = '\n'.join(report.document(
+            results, {'allreduce-tcp.svg': 'all', 'startup.svg': 's'},
+            'build'))
+        for part in ('## 2, 3 and 4 ranks', '## 8 ranks', '## Beside a busy',
+                     '## Targets', '## Slow links', '## Start-up',
+                     '## Processor time', '## With the processors far',
+                     '## What failed', '(benchmarks/allreduce-tcp.svg)',
+                     '| quiet memory 2 impi shm allreduce | failed | 1 |'):
             self.assertIn(part, text)
-
+        self.assertNotIn('while nobody watched', text)
 
     def test_part_is_a_section_that_leaves_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -139,45 +251,13 @@ class Document(unittest.TestCase):
             with open(page, 'w', encoding='utf-8') as file:
                 file.write('# Benchmarks\n\n| old |\n\n## From Python\n\nx\n')
             for _ in range(2):
-                report.part_write(SAMPLE, page)
+                report.part_write(Results(CELLS), page, 'build')
             with open(page, encoding='utf-8') as file:
                 text = file.read()
         self.assertTrue(text.startswith(
             '# Benchmarks\n\n| old |\n\n## From Python\n\nx\n\n## Measured'))
-        self.assertEqual(text.count('| allreduce, memory, 2 ranks, near |'), 1)
+        self.assertEqual(text.count('| allreduce, memory, 2 ranks |'), 1)
         self.assertEqual(text.count('## Measured later'), 1)
-
-
-class Cases(unittest.TestCase):
-    def chosen(self, *words):
-        plan = cases.Plan('build', 'default')
-        return list(cases.selected(plan.cases(), words))
-
-    def test_words_leave_what_they_name(self):
-        found = self.chosen('allreduce', 'barrier', 'memory', '2', 'hoop')
-        self.assertEqual([case.ops for case in found],
-                         [('allreduce',), ('barrier',)])
-        self.assertEqual({(case.link, case.n) for case in found},
-                         {('memory', 2)})
-
-    def test_unknown_word_is_refused(self):
-        with self.assertRaisesRegex(ValueError, 'allreduced'):
-            self.chosen('allreduced')
-
-    def test_older_classes_of_gloo_have_runs_of_their_own(self):
-        for case in self.chosen('gloo'):
-            if 'reduce_scatter' in case.ops:
-                self.assertEqual((case.ops, case.transport),
-                                 (('reduce_scatter',), 'tcp-hd'))
-
-    def test_every_operation_is_measured_by_hoop_everywhere(self):
-        measured = {(case.link, case.n, op) for case in self.chosen('hoop')
-                    for op in case.ops}
-        for link in ('tcp', 'memory'):
-            for n in (2, 4, 8):
-                for op in cases.OPS:
-                    if op != 'pingpong' or n == 2:
-                        self.assertIn((link, n, op), measured)
 
 
 if __name__ == '__main__':
