@@ -97,14 +97,21 @@ class Plan:
 
     # One host, beside the others.
 
+    def places(self, part):
+        """(number of ranks, operations)"""
+        if part == 'eight':
+            return [(8, MAIN_OPS if not self.is_short() else MAIN_OPS[:1])]
+        ops = OPS if part == 'quiet' else MAIN_OPS
+        if not self.is_short():
+            return [(n, ops) for n in (2, 3, 4)]
+        if part == 'busy':
+            return [(2, MAIN_OPS[:1])]
+        return [(2, ops), (3, MAIN_OPS[:1]), (4, MAIN_OPS[:1])]
+
     def comparisons(self, part, turn):
         """In another order in each round, which is the same if the round is
         done again."""
-        ranks = {'eight': (8,)}.get(part, (2, 3, 4))
-        ops = OPS if part == 'quiet' else MAIN_OPS
-        if self.is_short() and part != 'quiet':
-            ops = ('allreduce',)
-        for n in ranks:
+        for n, ops in self.places(part):
             for link in ('tcp', 'memory'):
                 for op in ops:
                     if op == 'pingpong' and n != 2:

@@ -7,7 +7,7 @@ state of the machine.
 import collections
 import os
 import re
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 
 import intervals
 import leaving
@@ -45,8 +45,9 @@ def cell_of(table, state, link, op, n, n_bytes):
     limits = table.ratios(n_bytes, LIMITS)
     return Cell(state, link, op, n, n_bytes, table.hoop(n_bytes),
                 intervals.best(table.by_round(own, n_bytes), rivals),
-                median(ratios.values()), bounds, intervals.verdict(bounds),
-                len(ratios), median(limits.values()) if limits else None)
+                intervals.middle(list(ratios.values())), bounds, intervals.verdict(bounds),
+                len(ratios), intervals.middle(list(limits.values()))
+                if limits else None)
 
 
 def cells_of_table(results, state, link, op, n):

@@ -1,38 +1,63 @@
 """bench/compare/intervals.py - what can be said of a ratio measured in rounds
 
-Nothing is assumed of how times are distributed; the rounds are taken to be
-independent. docs/decisions/0032-comparison-by-rounds.md says why it is so.
+The interval is that of Wilcoxon's signed-rank test of the logarithms. It takes
+the rounds to be independent, and the logarithms to be as often above their
+middle by some number as below it by that; nothing else of how they are
+distributed. docs/decisions/0032-comparison-by-rounds.md says why it is so.
 """
 
-from math import comb
+from math import exp, log
 from statistics import median
 
 CONFIDENCE = 0.95
 FASTER, SLOWER, UNKNOWN = 'faster', 'slower', 'not to be told'
 
 
-def rank_of_bound(n, confidence=CONFIDENCE):
-    """k, so that the k-th smallest and the k-th largest of n numbers are the
-    bounds of an interval that holds the median of their distribution at least
-    that often; 0 if n is too small for any.
+def rank_sum_counts(n):
+    """Of the 2 ** n sets of the numbers from 1 to n, how many have each sum."""
+    counts = [1]
+    for rank in range(1, n + 1):
+        counts = [(counts[total] if total < len(counts) else 0) +
+                  (counts[total - rank] if total >= rank else 0)
+                  for total in range(len(counts) + rank)]
+    return counts
 
-    The median is below the k-th smallest if less than k of n fall below it,
-    each of which does with a probability of one half."""
+
+def rank_of_bound(n, confidence=CONFIDENCE):
+    """k, so that the k-th smallest and the k-th largest mean of two of n
+    numbers (or of one with itself) are the bounds of an interval that holds
+    the middle of their distribution at least that often; 0 if n is too small
+    for any.
+
+    The middle is below the k-th smallest if the ranks of the numbers below it,
+    by their distance from it, add up to less than k."""
     below, k = 0, 0
-    while k < n // 2:
-        below += comb(n, k)
+    for count in rank_sum_counts(n):
+        below += count
         if 1 - 2 * below / 2 ** n < confidence:
             break
         k += 1
     return k
 
 
-def interval(numbers, confidence=CONFIDENCE):
-    """(low, high) of the median of what the numbers are drawn from; None if
-    they are too few."""
-    k = rank_of_bound(len(numbers), confidence)
-    ranked = sorted(numbers)
-    return (ranked[k - 1], ranked[-k]) if k else None
+def pair_means(ratios):
+    """The geometric means of all pairs, and the ratios, in their order."""
+    logs = [log(ratio) for ratio in ratios]
+    return sorted(exp((left + right) / 2) for at, left in enumerate(logs)
+                  for right in logs[at:])
+
+
+def middle(ratios):
+    """The estimate that belongs to the interval (Hodges and Lehmann)."""
+    return median(pair_means(ratios))
+
+
+def interval(ratios, confidence=CONFIDENCE):
+    """(low, high), which holds the middle of what the ratios are drawn from;
+    None if they are too few."""
+    k = rank_of_bound(len(ratios), confidence)
+    means = pair_means(ratios)
+    return (means[k - 1], means[-k]) if k else None
 
 
 def verdict(bounds):

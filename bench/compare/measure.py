@@ -223,8 +223,8 @@ def options_read():
 
 def bench_open(options, words):
     """Of a new run, or of the one that was stopped."""
-    identity = {'commit': commit(), 'profile': options.profile,
-                'words': words, 'hoop': digest(options.build)}
+    identity = {'profile': options.profile, 'words': words,
+                'hoop': digest(options.build)}
     os.makedirs(options.results, exist_ok=True)
     path = None if options.new else journal.newest(options.results, identity)
     path = path or os.path.join(
@@ -232,10 +232,11 @@ def bench_open(options, words):
     book = journal.Journal(path, identity)
     started = datetime.datetime.strptime(os.path.basename(path),
                                          '%Y%m%d-%H%M%S.csv')
-    load = (book.rows[0]['load'] if book.rows else
-            f'{os.getloadavg()[0]:.1f}')
+    first = book.rows[0] if book.rows else {
+        'commit': commit(), 'load': f'{os.getloadavg()[0]:.1f}'}
     bench = Bench(options, book, {'run': started.isoformat(),
-                                  'commit': identity['commit'], 'load': load})
+                                  'commit': first['commit'],
+                                  'load': first['load']})
     bench.say(f'{path}: {"goes on" if book.is_continued else "begins"}')
     return bench
 

@@ -30,11 +30,12 @@ of processors).
   rank. Sizes are those of nccl-tests: the larger of a rank's two buffers.
   Elements are f32, reductions are sums, and roots are rank 0. A ping-pong time
   is half the round trip. Every program checks its first result.
-- **hoop / best rival** is the median over rounds of hoop's time divided by that
-  of the best rival in the same round: below 1, hoop is faster. Who is best is
-  decided for each round by the others, so that a rival that had luck in one
-  round does not count for it. The **interval** holds the true median in at
-  least 95 of 100 cases, whatever the distribution, if rounds are independent.
+- **hoop / best rival** is hoop's time divided by that of the best rival in the
+  same round, over all rounds: the median of the geometric means of all pairs of
+  rounds. Below 1, hoop is faster. Who is best is decided for each round by the
+  others, so that a rival that had luck in one round does not count for it. The
+  **interval** (of Wilcoxon's signed-rank test) holds the true ratio in at least
+  95 of 100 cases, if rounds are independent.
 - The **verdict** is faster or slower if the interval has only such ratios, and
   else **not to be told** (`~` in summaries, where slower cells are bold). Of
   cells that were equal, at most one in forty would be told slower by chance.

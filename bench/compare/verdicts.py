@@ -177,9 +177,9 @@ def limit_targets(results):
             ratio, size = max(((cell.limit, cell.n_bytes) for cell in some
                                if first <= cell.n_bytes <= last),
                               default=(None, 0))
-            yield (f'allreduce, {LINKS[link]}, 2 ranks, {size_text(first)} to '
-                   f'{size_text(last)}: of the limit, worst', f'<= {bound}',
-                   judged_at(ratio, bound, size))
+            sizes = f'{size_text(first)} to {size_text(last)}'
+            yield (f'allreduce, {LINKS[link]}, 2 ranks, {sizes}: of the limit, worst',
+                   f'<= {bound}', judged_at(ratio, bound, size))
 
 
 def line_targets(results):

@@ -74,11 +74,12 @@ driver_cpu_us(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* Returns the value that a rank has at an index before an operation. */
+/* Returns the value that a rank has at an index before an operation. No index
+ * needs more than 32 bits, whose remainder compilers make vectors of. */
 static inline float
 driver_element(int rank, size_t at)
 {
-    return (float)(rank + 1) + (float)(at % 7);
+    return (float)(rank + 1) + (float)((uint32_t)at % 7);
 }
 
 /* Returns how many of count numbers differ from the rank's elements from first
@@ -105,7 +106,8 @@ driver_count_wrong_sums(const float *numbers,
     size_t n_wrong = 0;
 
     for (size_t i = 0; i < count; i++)
-        n_wrong += numbers[i] != ranks + (float)size * (float)((first + i) % 7);
+        n_wrong += numbers[i] !=
+                   ranks + (float)size * (float)((uint32_t)(first + i) % 7);
     return n_wrong;
 }
 

@@ -31,7 +31,7 @@ TITLE = "## From Python"
 
 
 def openmpi(n):
-    """Its launcher, as bench/compare/cases.py has it."""
+    """Debian's, started as bench/compare/rivals.py does it."""
     yields = str(int(n > (os.cpu_count() or 1)))
     options = "--allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl vader,self"
     return ["mpirun.openmpi", "-n", str(n), *options.split(), "--mca", "mpi_yield_when_idle", yields]

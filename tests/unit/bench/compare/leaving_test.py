@@ -8,8 +8,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../../../../bench/compare'))
 
 # pylint: disable=wrong-import-position
-import leaving  # noqa: E402
-from results import Run, Table  # noqa: E402
+import leaving
+from results import Run, Table
 
 IMPI, GLOO, HOOP = ('impi', 'tcp'), ('gloo', 'tcp-ring'), ('hoop', 'tcp')
 RING, DOUBLING = ('sockets', 'ring-spin'), ('sockets', 'doubling-spin')

@@ -11,11 +11,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../../../../bench/compare'))
 
 # pylint: disable=wrong-import-position
-import cases  # noqa: E402
-import journal  # noqa: E402
-import measure  # noqa: E402
-import programs  # noqa: E402
-import schedules  # noqa: E402
+import cases
+import journal
+import measure
+import programs
+import schedules
 
 NEAR = 'hoop,tcp,allreduce,2,8,7.50,7.00,1.0,1.0,15.00,near'
 FAR = 'hoop,tcp,allreduce,2,8,21.00,20.00,1.0,1.0,42.00,far'

@@ -18,9 +18,9 @@ BENCH = os.path.join(HERE, '../../../../bench/compare')
 sys.path.insert(0, BENCH)
 
 # pylint: disable=wrong-import-position
-import cases  # noqa: E402
-import journal  # noqa: E402
-import programs  # noqa: E402
+import cases
+import journal
+import programs
 
 DEADLINE_S = 60
 N_CASES, N_ROUNDS = 3, 2
@@ -30,7 +30,7 @@ ROOT = os.path.abspath(os.path.join(HERE, '../../../..'))
 # it is told to.
 RUN = '''
 import argparse, dataclasses, sys
-sys.path.insert(0, %r)
+sys.path.insert(0, BENCH)
 import cases, journal, measure, programs
 class Plan:
     def cases(self, part, turn):
@@ -51,9 +51,9 @@ class Bench(measure.Bench):
 book = journal.Journal(sys.argv[1], {})
 bench = Bench(argparse.Namespace(build="", profile="default"), book,
               {"run": "r", "commit": "c", "load": "0"})
-measure.run(bench, Plan(), [], %d)
+measure.run(bench, Plan(), [], N_ROUNDS)
 bench.close()
-''' % (BENCH, N_ROUNDS)
+'''.replace('BENCH', repr(BENCH)).replace('N_ROUNDS', str(N_ROUNDS))
 
 
 class Run:
@@ -177,12 +177,12 @@ def is_running(mark):
 
 STARTER = '''
 import sys
-sys.path.insert(0, %r)
+sys.path.insert(0, BENCH)
 import cases, programs
 case = cases.Case("tcp", 2, "impi", "tcp", ("allreduce",), "", (
     "sh", "-c", "sleep " + sys.argv[1] + " & wait; :"), is_library=False)
 programs.start(case, programs.Hosts(None), None, None)
-''' % BENCH
+'''.replace('BENCH', repr(BENCH))
 
 
 class Programs(unittest.TestCase):

@@ -8,8 +8,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../../../../bench/compare'))
 
 # pylint: disable=wrong-import-position
-import cases  # noqa: E402
-import traffic  # noqa: E402
+import cases
+import traffic
 
 MIB = 1 << 20
 
