@@ -127,7 +127,9 @@ class Plan:
             largest = LARGEST.get(variant[:2], sizes[-1])
             yield Case(link, n, variant.peer, variant.transport, (op,), '',
                        variant.command, variant.environment, part,
-                       tuple(size for size in sizes if size <= largest),
+                       tuple(size for size in sizes if size <= largest and
+                             (not variant.crawls or
+                              size in schedules.CRAWL_SIZES)),
                        variant.slowness, is_library=variant.is_library)
 
     # hoop alone.

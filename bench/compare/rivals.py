@@ -18,10 +18,11 @@ GATHERS = ('allgather', 'reduce_scatter', 'alltoall')
 N_PROCESSORS = os.cpu_count() or 1
 
 # slowness: how many times slower than hoop it may be when an operation is
-# small, for the first round's repetitions.
+# small, for the first round's repetitions. Who crawls waits for a time slice in
+# every step, and is measured at few sizes.
 Variant = collections.namedtuple(
-    'Variant', 'peer transport command environment slowness is_library',
-    defaults=({}, 1, True))
+    'Variant', 'peer transport command environment slowness is_library '
+    'crawls', defaults=({}, 1, True, False))
 
 
 class Rivals:
@@ -102,12 +103,13 @@ class Rivals:
         if link == 'memory':
             over = {'impi': {'I_MPI_FABRICS': 'shm'}, 'mpich': {},
                     'mpich4': {}}
-        # Who never yields waits for a time slice in every step where ranks
-        # outnumber processors.
-        crawls = 300 if n > N_PROCESSORS else 1
         for name in ('mpich', 'mpich4'):
+            # It never yields; libfabric over TCP does.
+            crawls = n > N_PROCESSORS and (name == 'mpich4' or
+                                           link == 'memory')
             yield Variant(name, transport, self.hydra(name, n), over[name],
-                          crawls)
+                          300 if crawls else 10 if n > N_PROCESSORS else 1,
+                          crawls=crawls)
         for name, how in self.intel_waits(n):
             yield Variant(
                 'impi', transport + name, self.hydra('impi', n),
@@ -124,16 +126,17 @@ class Rivals:
     def oneccl(self, link, n):
         """Through memory by Intel's MPI, over TCP by libfabric."""
         program = self.program('bench_oneccl')
+        crawls = n > N_PROCESSORS  # a thread of each rank spins
         environment = {'I_MPI_ROOT': self.venv('oneccl'),
                        'LD_LIBRARY_PATH': self.venv('oneccl', 'lib'),
                        'CCL_KVS_IFACE': 'lo', 'CCL_LOG_LEVEL': 'error'}
         if link == 'tcp':
             return Variant('oneccl', 'tcp', self.launched(n, program),
                            {**environment, 'CCL_ATL_TRANSPORT': 'ofi',
-                            'FI_PROVIDER': 'tcp'}, 100)
+                            'FI_PROVIDER': 'tcp'}, 100, crawls=crawls)
         return Variant('oneccl', 'shm', self.launched(
             1, self.venv('oneccl', 'bin', 'mpirun'), '-n', str(n), program),
-            {**environment, 'CCL_ATL_TRANSPORT': 'mpi'}, 500)
+            {**environment, 'CCL_ATL_TRANSPORT': 'mpi'}, 500, crawls=crawls)
 
     def gloos(self, n, op):
         """Gloo's newer functions; its older classes, which shall not share a

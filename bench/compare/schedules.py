@@ -12,6 +12,7 @@ SIZES = (8, 64, 256, K, 4 * K, 12 * K, 16 * K, 64 * K, 100 * K, 256 * K,
 BUSY_SIZES = (8, K, 16 * K, 100 * K, 256 * K, M, 3 * M, 16 * M, 64 * M)
 EIGHT_SIZES = (8, K, 16 * K, 256 * K, M, 16 * M, 64 * M)
 SHORT_SIZES = (8, 16 * K, M)
+CRAWL_SIZES = (8, 16 * K, 256 * K)
 EXTRA_SIZES = tuple(size for size in SIZES if size <= 16 * M)
 LARGE = 16 * M  # beyond it a batch is one operation, and there are few
 INNER_MAX = 20000

@@ -50,7 +50,8 @@ of processors).
   believed if as many bytes passed the loopback interface as it needs, or hardly
   any (`bench/compare/traffic.py`). Gloo, torch and MLX have only TCP.
 - If ranks outnumber processors, Open MPI yields, and Intel MPI yields or sleeps,
-  which are options of theirs; MPICH's have no effect through memory. Gloo's older
+  which are options of theirs. MPICH through memory cannot, nor can MPICH 4 and
+  oneCCL: each step waits for a time slice, so they have few sizes there. Gloo's older
   classes run on contexts of their own, since they leave the sockets with send
   buffers that are too small for the newer functions. The busy one stops at 16M:
   both sides write before they read. oneCCL has no ping-pong without a GPU.

@@ -49,9 +49,9 @@ class Gloo:
         self.made = own if op == 'reduce_scatter' else buffer
         return {
             'allreduce': lambda: dist.all_reduce(buffer),
-            'allgather': lambda: dist.all_gather_into_tensor(whole, own),
+            'allgather': lambda: dist.all_gather_single(whole, own),
             'reduce_scatter':
-                lambda: dist.reduce_scatter_tensor(own, whole),
+                lambda: dist.reduce_scatter_single(own, whole),
             'alltoall':
                 lambda: dist.all_to_all_single(whole, other[:part * SIZE]),
             'broadcast': lambda: dist.broadcast(buffer, 0),
