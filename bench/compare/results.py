@@ -34,13 +34,15 @@ class Table:
         self.run = run
         self.times = collections.defaultdict(list)
         self.cpu = collections.defaultdict(list)
-        self.turns = collections.defaultdict(list)  # ... and round
+        # ... to round to those of it
+        self.turns = collections.defaultdict(
+            lambda: collections.defaultdict(list))
 
     def add(self, row):
         key = (row['peer'], row['transport']), int(row['bytes'])
         self.times[key].append(float(row['median_us']))
         self.cpu[key].append(float(row['cpu_us']))
-        self.turns[*key, int(row['round'])].append(float(row['median_us']))
+        self.turns[key][int(row['round'])].append(float(row['median_us']))
 
     def libraries(self):
         return list(dict.fromkeys(library for library, _ in self.times))
@@ -79,9 +81,8 @@ class Table:
 
     def by_round(self, library, n_bytes):
         """{round: us}, the median of those of the round."""
-        return {turn: median(times)
-                for (who, size, turn), times in self.turns.items()
-                if (who, size) == (library, n_bytes)}
+        return {turn: median(times) for turn, times in
+                self.turns.get((library, n_bytes), {}).items()}
 
     def ratios(self, n_bytes, peers=RIVALS):
         """{round: hoop's time over that of the best of the peers}, as
@@ -98,11 +99,11 @@ class Table:
     def quotients(self, library, base, n_bytes):
         """Its times over those of base, each with the one of the same round,
         the first with the first; none of a round that misses one."""
-        return [own / other for (who, size, turn), times in self.turns.items()
-                if (who, size) == (library, n_bytes)
-                for others in [self.turns.get((base, n_bytes, turn), ())]
-                if len(others) == len(times)
-                for own, other in zip(times, others)]
+        others = self.turns.get((base, n_bytes), {})
+        return [own / other for turn, times in
+                self.turns.get((library, n_bytes), {}).items()
+                if len(others.get(turn, ())) == len(times)
+                for own, other in zip(times, others[turn])]
 
     def is_comparison(self):
         peers = {peer for peer, _ in self.libraries()}

@@ -36,6 +36,7 @@ of processors).
   others, so that a rival that had luck in one round does not count for it. The
   **interval** (of Wilcoxon's signed-rank test) holds the true ratio in at least
   95 of 100 cases, if rounds are independent.
+- The tables here show some sizes; [all cells](benchmarks/cells.md) have a page.
 - The **verdict** is faster or slower if the interval has only such ratios, and
   else **not to be told** (`~` in summaries, where slower cells are bold). Of
   cells that were equal, at most one in forty would be told slower by chance.
@@ -71,6 +72,15 @@ of processors).
 [Decision 32](decisions/0032-comparison-by-rounds.md) says why.
 '''
 
+ALL_CELLS = '''\
+# All cells
+
+Beside [benchmarks](../benchmarks.md), which say what the columns mean:
+microseconds, and the ratio of hoop's time to that of the best rival with its
+interval and verdict. † marks who does not take part in a cell any more.
+`bench/compare/run.sh` writes this page; do not edit it.
+'''
+
 PART = '''\
 ## Measured later: a part
 
@@ -83,7 +93,7 @@ CELLS = '''
 
 Nothing else runs. The first table counts cells: an operation of one size, on one
 link, among a number of ranks. The second one shows some sizes, and the geometric
-mean of all.
+mean of all. The third one has every cell that is told slower.
 '''
 
 UNWATCHED = '''

@@ -149,12 +149,15 @@ def cell_lines(results, state, link, op, n):
 
 
 def state_lines(results, state, ranks, causes):
-    """All that is said of one state; nothing if nothing was measured in it."""
-    if not cells.cells(results, state, ranks):
-        return
-    yield from totals(results, state, ranks)
-    yield from summary(results, state, ranks)
-    yield from slower_lines(results, state, ranks, causes)
+    """What is said of one state, but for the tables of all cells; nothing if
+    nothing was measured in it."""
+    if cells.cells(results, state, ranks):
+        yield from totals(results, state, ranks)
+        yield from summary(results, state, ranks)
+        yield from slower_lines(results, state, ranks, causes)
+
+
+def all_cells(results, state, ranks):
     for op in OPS:
         for link in ('tcp', 'memory'):
             for n in ranks:

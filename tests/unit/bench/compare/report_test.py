@@ -247,6 +247,11 @@ class Document(unittest.TestCase):
                      '| quiet memory 2 impi shm allreduce | failed | 1 |'):
             self.assertIn(part, text)
         self.assertNotIn('while nobody watched', text)
+        pages = '\n'.join(report.cells_document(results))
+        for part in ('## Quiet\n', '## Beside a busy process\n',
+                     '| allreduce, memory, 8 ranks |',
+                     '| allreduce, memory, 2 ranks, busy |'):
+            self.assertIn(part, pages)
 
     def test_part_is_a_section_that_leaves_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
