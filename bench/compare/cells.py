@@ -17,7 +17,7 @@ from rivals import LIMITS, RIVALS
 
 CAUSES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'causes.txt')
 RANKS = (2, 3, 4)
-STATES = ('near', 'far', '')
+STATES = ('near', 'far')
 BUSY_STATES = ('busy', 'busy-far')
 
 Cell = collections.namedtuple(
@@ -37,14 +37,13 @@ def cell_of(table, state, link, op, n, n_bytes):
     ratios = table.ratios(n_bytes)
     if not ratios:
         return None
-    own = next(library for library in table.libraries()
-               if library[0] == 'hoop')
     rivals = {library: table.by_round(library, n_bytes)
               for library in table.libraries() if library[0] in RIVALS}
     bounds = intervals.interval(list(ratios.values()))
     limits = table.ratios(n_bytes, LIMITS)
     return Cell(state, link, op, n, n_bytes, table.hoop(n_bytes),
-                intervals.best(table.by_round(own, n_bytes), rivals),
+                intervals.best(table.by_round(table.own(), n_bytes),
+                               rivals),
                 intervals.middle(list(ratios.values())), bounds, intervals.verdict(bounds),
                 len(ratios), intervals.middle(list(limits.values()))
                 if limits else None)

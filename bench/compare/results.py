@@ -62,11 +62,14 @@ class Table:
         return max(len(times) for (other, _), times in self.times.items()
                    if other == library)
 
+    def own(self):
+        """hoop with nothing coded, or None."""
+        return next((library for library in self.libraries()
+                     if library[0] == 'hoop' and library[1] in PLAIN), None)
+
     def hoop(self, n_bytes):
-        """Its time with nothing coded."""
-        return next((time for library in self.libraries()
-                     if library[0] == 'hoop' and library[1] in PLAIN and
-                     (time := self.time(library, n_bytes))), None)
+        """Its time."""
+        return self.time(self.own(), n_bytes)
 
     def least(self, n_bytes, peers):
         """(time, library) of the fastest of these peers, or None."""
@@ -87,12 +90,8 @@ class Table:
     def ratios(self, n_bytes, peers=RIVALS):
         """{round: hoop's time over that of the best of the peers}, as
         intervals.py has it."""
-        own = next((library for library in self.libraries()
-                    if library[0] == 'hoop' and library[1] in PLAIN), None)
-        if own is None:
-            return {}
         return intervals.ratios(
-            self.by_round(own, n_bytes),
+            self.by_round(self.own(), n_bytes),
             {library: self.by_round(library, n_bytes)
              for library in self.libraries() if library[0] in peers})
 

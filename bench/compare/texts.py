@@ -96,10 +96,6 @@ link, among a number of ranks. The second one shows some sizes, and the geometri
 mean of all. The third one has every cell that is told slower.
 '''
 
-UNWATCHED = '''
-## 2, 3 and 4 ranks, while nobody watched the processors
-'''
-
 BUSY = '''
 ## Beside a busy process
 

@@ -133,7 +133,7 @@ def cell_lines(results, state, link, op, n):
     libraries = [library for library in in_order(table.libraries())
                  if library[0] in RIVALS or library[0] in LIMITS]
     has_limit = any(cell.limit for cell in some)
-    beside = f', {state}' if state not in ('near', '') else ''
+    beside = f', {state}' if state != 'near' else ''
     yield from heading([f'{op}, {LINKS[link]}, {n} ranks{beside}', 'hoop',
                         *map(name_of, libraries), 'hoop / best rival',
                         'interval', 'verdict', 'rounds',

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../../../../bench/compare'))
@@ -99,6 +100,57 @@ class Keeping(unittest.TestCase):
 
     def test_case_of_which_nothing_is_left_is_done_again(self):
         self.assertEqual(rows_kept('', '', '', NEAR), ([], 1))
+
+
+class Starting(unittest.TestCase):
+    """What is kept of what programs.start() gives back."""
+
+    def outcome(self, text, is_well=True, n_passed=1 << 20):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch(
+                'programs.start', return_value=(text, is_well, 0.1, n_passed)):
+            bench = Bench(folder, [], True)
+            rows, outcome = measure.Bench.start(bench, CASE)
+            bench.close()
+            return len(rows), outcome
+
+    def test_case_of_another_transport_has_no_rows(self):
+        self.assertEqual(self.outcome(NEAR), (1, 'ok'))
+        self.assertEqual(self.outcome(NEAR.replace('7.50', '0.30')),
+                         (0, 'other transport'))
+        self.assertEqual(self.outcome(NEAR, n_passed=10),
+                         (0, 'other transport'))
+
+    def test_rows_before_a_failure_are_kept(self):
+        self.assertEqual(self.outcome(f'{NEAR}\n', is_well=False),
+                         (1, 'failed'))
+
+
+class Rounds(unittest.TestCase):
+    def started(self, outcomes, n_rounds, part='quiet'):
+        """Rounds in which a case is started that ends so, as long as it does."""
+        found = []
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(folder, [], True)
+            bench.busy = unittest.mock.Mock()
+            bench.start = lambda case: (found.append(turn), (
+                [], outcomes[len(found) - 1]))[1]
+            for turn in range(1, n_rounds + 1):
+                bench.turn([dataclasses.replace(CASE, part=part)], turn)
+            wanted = [call.args[0] for call in bench.busy.want.call_args_list]
+            bench.close()
+        return found, wanted
+
+    def test_case_that_failed_three_times_is_not_started_again(self):
+        self.assertEqual(self.started(['failed'] * 9, 6)[0], [1, 2, 3])
+
+    def test_case_that_ended_well_once_goes_on(self):
+        outcomes = ['failed', 'failed', 'ok', 'ok', 'ok', *['failed'] * 9]
+        self.assertEqual(set(self.started(outcomes, 6)[0]),
+                         {1, 2, 3, 4, 5, 6})
+
+    def test_something_is_busy_in_its_part_only(self):
+        self.assertEqual(self.started(['failed'], 1, 'busy')[1][0], True)
+        self.assertEqual(self.started(['failed'], 1, 'quiet')[1][0], False)
 
 
 def known(times, turn=4):
