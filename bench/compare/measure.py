@@ -80,6 +80,7 @@ class Bench:
         self.hosts = programs.Hosts(self.errors)
         self.busy = programs.Busy()
         self.watch = None
+        self.nearest_ns = float('inf')  # that was not watched
 
     def say(self, text):
         print(text, file=sys.stderr, flush=True)
@@ -94,6 +95,7 @@ class Bench:
 
     def watch_start(self):
         self.watch = programs.Watch(os.path.join(self.build, 'watch'),
+                                    self.book.path.replace('.csv', '.nearest'),
                                     self.say)
 
     def is_watched(self, case):
@@ -102,7 +104,10 @@ class Bench:
                 case.link not in STATELESS)
 
     def state(self):
-        return programs.state(os.path.join(self.build, 'mode'))
+        ns = programs.distance_ns(os.path.join(self.build, 'mode'))
+        self.nearest_ns = min(self.nearest_ns, ns)
+        return ('far' if ns > programs.FAR_FACTOR * self.nearest_ns else
+                'near')
 
     def start(self, case):
         """(rows, outcome)"""
@@ -200,6 +205,12 @@ def commit():
                           check=False).stdout.strip() or 'unknown'
 
 
+def processor():
+    with open('/proc/cpuinfo', encoding='utf-8') as file:
+        return next((line.split(':', 1)[1].strip() for line in file
+                     if line.startswith('model name')), 'unknown')
+
+
 def digest(build):
     """Of what hoop runs."""
     found = hashlib.sha256()
@@ -223,7 +234,7 @@ def options_read():
 
 def bench_open(options, words):
     """Of a new run, or of the one that was stopped."""
-    identity = {'profile': options.profile, 'words': words,
+    identity = {'processor': processor(), 'profile': options.profile, 'words': words,
                 'hoop': digest(options.build)}
     os.makedirs(options.results, exist_ok=True)
     path = None if options.new else journal.newest(options.results, identity)

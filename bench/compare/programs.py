@@ -7,47 +7,77 @@ after a program (bench/peers/mode.c).
 
 import os
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 
-FAR_NS = 300
-WATCH_NEAR = b'\1'  # bench/peers/watch.h, on little-endian machines
+FAR_FACTOR = 3  # as in bench/peers/watch.c
+WATCH_NEAR = 1  # bench/peers/watch.h
 PATIENCE_S = 2
+START_S = 10
+LEARNING_S = 15  # for how near the processors get
 N_CELLS = 11  # of a row that bench/peers/schedule.h reports
 DIES_WITH_US = ('setpriv', '--pdeathsig', 'KILL')
 
 
 class Watch:
-    """bench/peers/watch.c, while it may run."""
+    """bench/peers/watch.c, while it may run. path is a file for the shortest
+    round trip that was seen, which whoever goes on with the run begins with."""
 
-    def __init__(self, program, say):
+    def __init__(self, program, path, say):
+        self.kept, self.say = path, say
+        self.nearest_ns = number_in(path) or 0
         file, self.path = tempfile.mkstemp(prefix='watch.')
         os.close(file)
         self.process = subprocess.Popen(
-            [program, self.path, str(FAR_NS)], stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True)
-        try:
-            why = self.process.communicate(timeout=1)[1].strip()
-            say(f'states are looked at before and after cases: {why}')
-        except subprocess.TimeoutExpired:
-            pass
+            [program, self.path, str(self.nearest_ns)],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + START_S
+        while (self.is_running() and not self.look()[2] and
+               time.monotonic() < deadline):
+            time.sleep(0.01)
+        if not self.is_running():
+            say('states are looked at before and after cases: ' +
+                self.process.stderr.read().strip())
+            return
+        if not self.nearest_ns:
+            time.sleep(LEARNING_S)
+        self.keep()
 
     def is_running(self):
         return self.process.poll() is None
 
+    def look(self):
+        """(state, changes, shortest round trip in ns)"""
+        with open(self.path, 'rb') as file:
+            return struct.unpack('=III', file.read(12).ljust(12, b'\0'))
+
+    def keep(self):
+        """The shortest round trip so far. Where one was seen that makes far
+        what has been near, what has been measured before is of no state."""
+        nearest_ns = self.look()[2] or self.nearest_ns
+        if self.nearest_ns > 1.5 * nearest_ns:
+            self.say(f'the processors are at {nearest_ns} ns, never seen '
+                     f'before ({self.nearest_ns} ns): begin anew (--new)')
+        if nearest_ns != self.nearest_ns:
+            self.nearest_ns = nearest_ns
+            with open(self.kept, 'w', encoding='utf-8') as file:
+                file.write(str(nearest_ns))
+
     def near_await(self):
         """For a while: comparisons are made of that state."""
+        self.keep()
         deadline = time.monotonic() + PATIENCE_S
         while self.is_running() and time.monotonic() < deadline:
-            with open(self.path, 'rb') as file:
-                if file.read(1) == WATCH_NEAR:
-                    break
+            if self.look()[0] == WATCH_NEAR:
+                break
             time.sleep(0.01)
 
     def stop(self):
         self.process.kill()
         self.process.wait()
+        self.process.stderr.close()
         os.unlink(self.path)
 
 
@@ -92,11 +122,10 @@ class Hosts:
         return self.name is not None
 
 
-def state(program):
+def distance_ns(program):
     """Of the processors at the moment, by bench/peers/mode.c."""
-    ns = float(subprocess.run([program], check=True, capture_output=True,
-                              text=True).stdout)
-    return 'far' if ns > FAR_NS else 'near'
+    return float(subprocess.run([program], check=True, capture_output=True,
+                                text=True).stdout)
 
 
 def end_group(program):

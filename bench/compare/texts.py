@@ -62,7 +62,8 @@ of processors).
   but they are not a lower bound: below 1, hoop is faster than they are.
 - **near** and **far** are states of the machine. If a hypervisor moves virtual
   processors, the round trip of a cache line between them changes by a factor
-  (near is up to 300 ns), and the speed of every transport changes with it. So
+  (near is up to three times the shortest that was seen), and the speed of every
+  transport changes with it. So
   the state is measured forty times a second (`bench/peers/watch.c`) if real-time
   priority is allowed. Each batch counts for the state in which it ran, and does
   not count if the state changed meanwhile; a ratio is of two times of the same

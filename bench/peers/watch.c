@@ -3,10 +3,11 @@
  *
  * Usage: watch FILE NS. It runs until it or its parent ends. Forty times a
  * second it measures the round trip of a cache line between the first two
- * processors, and records in the file (bench/peers/watch.h) whether that takes
- * more than NS nanoseconds. If a hypervisor moves virtual processors, the state
- * may change several times a second, so that a measurement before and after a
- * program says little about the time in between.
+ * processors, and records in the file (bench/peers/watch.h) whether it takes
+ * more than FAR_FACTOR times as long as the least so far, which NS says from
+ * earlier runs in nanoseconds (0: unknown). If a hypervisor moves virtual
+ * processors, the state may change several times a second, so that a
+ * measurement before and after a program says little about the time in between.
  *
  * It preempts what is being measured, for about 30 us in 25 ms, or 100 us if
  * the processors are far from each other. It therefore needs the right to
@@ -25,6 +26,7 @@ enum {
     SAMPLES = 2, /* the smaller one counts */
     TRIPS = 60,
     PAUSE_NS = 25000000,
+    FAR_FACTOR = 3, /* of a processor's own caches; others are 5 times as far */
 };
 
 /* A process with this priority that spins for a trip that never comes would
@@ -130,16 +132,19 @@ main(int argc, char **argv)
         return fprintf(stderr, "one processor is near itself\n"), 1;
     die_with_parent();
     signal(SIGCHLD, die_with_child);
-    const double far_ns = atof(argv[2]);
+    double least_ns = atof(argv[2]) > 0 ? atof(argv[2]) : INFINITY;
     struct watch *watch = watch_make(argv[1]);
     struct line *line = plain_map(sizeof(*line), MAP_SHARED);
     const int calls = answerer_start(line);
     line_stay_on(0);
     come_first();
     for (unsigned first = 1;; first += SAMPLES * TRIPS) {
-        const uint32_t state =
-            distance_ns(line, calls, first) > far_ns ? WATCH_FAR : WATCH_NEAR;
+        const double ns = distance_ns(line, calls, first);
 
+        least_ns = fmin(least_ns, ns);
+        watch->nearest_ns = (uint32_t)ceil(least_ns);
+        const uint32_t state =
+            ns > FAR_FACTOR * least_ns ? WATCH_FAR : WATCH_NEAR;
         if (state != watch->state) {
             __atomic_store_n(&watch->state, state, __ATOMIC_RELEASE);
             __atomic_add_fetch(&watch->n_changes, 1, __ATOMIC_ACQ_REL);

@@ -23,10 +23,11 @@ enum watch_state {
     WATCH_MIXED,
 };
 
-/* bench_torch.py reads the same layout. */
+/* driver.py and bench/compare/programs.py read the same layout. */
 struct watch {
-    uint32_t state;     /* WATCH_NEAR or WATCH_FAR, as last seen */
-    uint32_t n_changes; /* written after the state, and read before it */
+    uint32_t state;      /* WATCH_NEAR or WATCH_FAR, as last seen */
+    uint32_t n_changes;  /* written after the state, and read before it */
+    uint32_t nearest_ns; /* the shortest round trip so far */
 };
 
 /* Returns NULL if BENCH_WATCH is not set in the environment. */
@@ -52,7 +53,7 @@ watch_open(void)
 static inline struct watch
 watch_look(const struct watch *watch)
 {
-    struct watch now = {WATCH_NONE, 0};
+    struct watch now = {WATCH_NONE, 0, 0};
 
     if (watch) {
         now.n_changes = __atomic_load_n(&watch->n_changes, __ATOMIC_ACQUIRE);

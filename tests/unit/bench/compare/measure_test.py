@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import os
+import struct
 import sys
 import tempfile
 import unittest
@@ -123,6 +124,69 @@ class Starting(unittest.TestCase):
     def test_rows_before_a_failure_are_kept(self):
         self.assertEqual(self.outcome(f'{NEAR}\n', is_well=False),
                          (1, 'failed'))
+
+
+# In place of bench/peers/watch.c: writes what its file NAME.is says, and how it
+# was started.
+WATCH = """#!/bin/sh
+echo "$2" >>"$0.asked"
+cat "$0.is" >"$1"
+exec sleep 1000
+"""
+
+
+class States(unittest.TestCase):
+    def watched(self, folder, state, nearest_ns):
+        """Starts a watch that sees this; what was said."""
+        program, said = os.path.join(folder, 'watch'), []
+        with open(program, 'w', encoding='utf-8') as file:
+            file.write(WATCH)
+        os.chmod(program, 0o755)
+        with open(f'{program}.is', 'wb') as file:
+            file.write(struct.pack('=III', state, 1, nearest_ns))
+        with unittest.mock.patch('programs.LEARNING_S', 0):
+            watch = programs.Watch(program, f'{folder}/nearest', said.append)
+        watch.near_await()
+        watch.stop()
+        return said
+
+    def test_shortest_round_trip_is_known_to_who_goes_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.watched(folder, 1, 400), [])
+            self.assertEqual(self.watched(folder, 1, 390), [])
+            self.assertEqual(self.watched(folder, 1, 390), [])
+            with open(f'{folder}/watch.asked', encoding='utf-8') as file:
+                self.assertEqual(file.read().split(), ['0', '400', '390'])
+
+    def test_state_that_was_never_seen_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.watched(folder, 1, 530)
+            said = self.watched(folder, 1, 100)
+        self.assertEqual(len(said), 1)
+        self.assertIn('100 ns', said[0])
+        self.assertIn('--new', said[0])
+
+    def test_watch_that_may_not_run_says_why(self):
+        said = []
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, 'watch')
+            with open(program, 'w', encoding='utf-8') as file:
+                file.write('#!/bin/sh\necho no real-time priority >&2\n')
+            os.chmod(program, 0o755)
+            watch = programs.Watch(program, f'{folder}/nearest', said.append)
+            self.assertFalse(watch.is_running())
+            watch.stop()
+        self.assertIn('no real-time priority', said[0])
+
+    def test_unwatched_state_is_by_the_shortest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(folder, [], False)
+            with unittest.mock.patch('programs.distance_ns',
+                                     side_effect=(400, 900, 100, 400, 290)):
+                self.assertEqual([measure.Bench.state(bench)
+                                  for _ in range(5)],
+                                 ['near', 'near', 'near', 'far', 'near'])
+            bench.close()
 
 
 class Rounds(unittest.TestCase):
