@@ -9,7 +9,7 @@ without a library are compared with each other.
 from rivals import LIMITS, RIVALS
 
 # (ROUNDS, FACTOR)
-RULES = ((1, 8), (3, 2))
+RULES = ((2, 6), (3, 2))
 FAILURES_MAX = 3  # in a row from the first: it cannot do it here
 GROUPS = (tuple(RIVALS), LIMITS)
 

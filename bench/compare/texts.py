@@ -40,9 +40,9 @@ of processors).
 - The **verdict** is faster or slower if the interval has only such ratios, and
   else **not to be told** (`~` in summaries, where slower cells are bold). Of
   cells that were equal, at most one in forty would be told slower by chance.
-- **†**: this rival does not take part there any more, since it took more than 8
-  times as long as the fastest rival in the first round, or more than twice as
-  long in each of the first three. Its time is that of those rounds.
+- **†**: this rival does not take part there any more, since it took more than 6
+  times as long as the fastest rival in each of the first two rounds, or more than
+  twice as long in each of the first three. Its time is that of those rounds.
 - All programs run the same loop (`bench/peers/driver.h`), in turns whose order
   changes from round to round, each in a fresh network namespace with cubic
   congestion control, or with reno if the kernel allows no other there; none of

@@ -46,10 +46,12 @@ class Leaving(unittest.TestCase):
         self.assertFalse(has_left(GLOO, made, before=3))
         self.assertTrue(has_left(GLOO, made, before=4))
 
-    def test_rival_far_behind_leaves_after_the_first(self):
-        made = table({IMPI: (10,), GLOO: (81,)})
-        self.assertTrue(has_left(GLOO, made, before=2))
-        self.assertFalse(has_left(GLOO, table({IMPI: (10,), GLOO: (79,)})))
+    def test_rival_far_behind_leaves_after_two(self):
+        made = table({IMPI: (10, 10), GLOO: (61, 99)})
+        self.assertFalse(has_left(GLOO, made, before=2))
+        self.assertTrue(has_left(GLOO, made, before=3))
+        self.assertFalse(has_left(GLOO, table({IMPI: (10, 10),
+                                               GLOO: (59, 99)})))
 
     def test_later_rounds_bring_nobody_back(self):
         made = table({IMPI: (10,) * 5, GLOO: (30, 30, 30, 9, 9)})
