@@ -45,12 +45,13 @@ flags=(-O3 -march=native -Wall -Wextra -Ibench/peers)
 c=(-std=gnu17 -D_GNU_SOURCE "${flags[@]}")
 cxx=(-std=c++17 "${flags[@]}")
 
-# program NAME COMMAND...: if one of the sources is newer.
+# program NAME COMMAND...: if one of the sources is newer; all of it or nothing.
 program() {
   local name=$build/$1
   shift
   if [ ! -x "$name" ] || [ -n "$(find bench/peers -newer "$name" -type f)" ]; then
-    "$@" -o "$name"
+    "$@" -o "$name.part"
+    mv "$name.part" "$name"
   fi
 }
 

@@ -203,8 +203,11 @@ class Programs(unittest.TestCase):
 
     def test_programs_end_when_the_measuring_one_is_killed(self):
         mark = f'1{os.getpid()}.5'  # seconds, and nobody else's
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
         starter = subprocess.Popen([sys.executable, '-B', '-c', STARTER, mark],
-                                   cwd=ROOT)
+                                   cwd=ROOT,
+                                   env={**os.environ, 'TMPDIR': scratch.name})
         deadline = time.monotonic() + DEADLINE_S
         while not is_running(f'^sleep {mark}') and \
                 time.monotonic() < deadline:
