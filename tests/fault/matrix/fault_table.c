@@ -388,9 +388,11 @@ fault_table_document(const struct fault_table *table,
         "knew, in ms; the failure timeout is 200 ms. An entry is\n"
         "`calls that passed · slowest`. A + precedes the calls in which the\n"
         "culprit sends no such piece, and a ! the calls that failed.\n\n"
-        "`HOOPD=build/server/hoopd build/tests/fault/matrix/fault_matrix --all\n"
+        "`HOOPD=build/server/hoopd build/tests/fault/matrix/fault_matrix "
+        "--all\n"
         "--jobs 3 --document docs/fault-matrix.md` writes this page.\n"
-        "`--seconds N` ends it earlier, and `--strict` is for a quiet machine. ",
+        "`--seconds N` ends it earlier, and `--strict` is for a quiet "
+        "machine. ",
         fault_n_calls());
     load_write(lenience, out);
     fault_table_write(table, out);

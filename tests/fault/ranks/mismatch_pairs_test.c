@@ -336,8 +336,8 @@ block_that_came_before_a_one_way_call_is_told(struct rank *rank)
                                   rank->comm) == HOOP_OK);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     if (rank->rank == 1) {
-        const enum hoop_status status = hoop_scatter(
-            values, HOOP_IN_PLACE, 1, HOOP_INT32, 1, rank->comm);
+        const enum hoop_status status =
+            hoop_scatter(values, HOOP_IN_PLACE, 1, HOOP_INT32, 1, rank->comm);
 
         RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
         n_told += status == HOOP_E_MISMATCH;

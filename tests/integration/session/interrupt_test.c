@@ -419,8 +419,8 @@ interrupted_call_is_over_for_who_has_done_its_part(const struct worker *worker)
     interrupt_after_ns = clock_now_ns() + 200 * CLOCK_NS_PER_MS;
     if (worker->index == 2)
         WORKER_CHECK(turn_pass(worker, 0) == 0);
-    const enum hoop_status status = hoop_reduce(
-        HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM, 0, world);
+    const enum hoop_status status =
+        hoop_reduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM, 0, world);
     if (worker->index == 0) {
         WORKER_CHECK(interrupt_check(status) == 0);
         WORKER_CHECK(turn_pass(worker, 0) == 0);
