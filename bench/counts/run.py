@@ -23,7 +23,8 @@ SKIPPED = 77
 N_BATCHES = 9
 DEADLINE_S = 120
 
-Call = collections.namedtuple('Call', 'name n_bytes n_ranks transport recorder')
+Call = collections.namedtuple('Call', 'name n_bytes n_ranks transport recorder',
+                              defaults=[''])
 RECORDED = 'recorded'  # by the flight recorder
 
 # A counter's functions; how often they are called from libhoop.
