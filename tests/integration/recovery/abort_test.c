@@ -393,9 +393,10 @@ short_worker(const struct worker *worker, hoop_session_t *session)
     WORKER_CHECK(strstr(hoop_error_text(), "fs.epoll.max_user_watches"));
     WORKER_CHECK(hoop_error_failure()->rank == 1);
     daemon_expect_log(&away, shortage);
-    others_signal(worker, SIGCONT);
+    /* Before the others go on, who tell the same of it by its name. */
     WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)), "this rank",
                                shortage) == 0);
+    others_signal(worker, SIGCONT);
     room_await_count(worker, PLACE_TOLD, worker->n_workers - 1);
     return 0;
 }
