@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/fault/record_hosts_check.py - hoopctl record gets the records of other hosts
+"""tests/integration/recorder/record_hosts_check.py - records that other hosts keep
 
 record_hosts_check.py HOOPD HOOPCTL PROGRAM: the ranks of a job keep their records in two
 folders, which stand for two hosts: hoopctl is told of neither, so it has them from the
@@ -12,7 +12,9 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../../fault'))
 from programs import Program, Wrong, await_true, check_main, environment_clean, free_addresses
 
 SIZE = 4
