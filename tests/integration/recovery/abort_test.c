@@ -33,6 +33,7 @@ enum {
     PLACE_READY = 3,
     PLACE_TOLD = 4,
     PLACE_PIDS = 5, /* one for each worker */
+    PLACE_SHORT = 12,
 };
 
 static const char reason[] = "ran out of disk space";
@@ -396,6 +397,7 @@ short_worker(const struct worker *worker, hoop_session_t *session)
     /* Before the others go on, who tell the same of it by its name. */
     WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)), "this rank",
                                shortage) == 0);
+    room_set(worker, PLACE_SHORT, 1);
     others_signal(worker, SIGCONT);
     room_await_count(worker, PLACE_TOLD, worker->n_workers - 1);
     return 0;
@@ -412,6 +414,8 @@ short_body(const struct worker *worker)
     if (worker->index == 1) {
         WORKER_CHECK(short_worker(worker, session) == 0);
     } else {
+        /* Who waits in a call asks worker 1 for its state, and connects. */
+        WORKER_CHECK(room_await(worker, PLACE_SHORT) == 1);
         WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)),
                                    "rank 1 (", shortage) == 0);
         __atomic_fetch_add(&worker->room[PLACE_TOLD], 1, __ATOMIC_SEQ_CST);
