@@ -428,6 +428,11 @@ short_body(const struct worker *worker)
 static void
 rank_that_falls_short_tells_the_coordinator_itself(void **state)
 {
+#if defined(__SANITIZE_THREAD__)
+    /* The join takes so long that ranks ask each other for their state, and all
+     * are connected. */
+    skip();
+#endif
     daemon_start(&away, (const char *[]){"--lease=60s", NULL});
     assert_int_equal(workers_run(away.address, 6, short_body, NULL), 0);
     daemon_stop(&away);
