@@ -9,6 +9,12 @@
 static const uint64_t CLOCK_NS_PER_MS = 1000000;
 static const uint64_t CLOCK_NS_PER_S = 1000000000;
 
+static inline double
+ns_to_seconds(uint64_t n_ns)
+{
+    return (double)n_ns / (double)CLOCK_NS_PER_S;
+}
+
 /* A deadline that never comes. */
 static const uint64_t CLOCK_NEVER = UINT64_MAX;
 

@@ -320,8 +320,7 @@ wait_notice_format(const struct wait_notice *notice,
                    const char *what,
                    char out_text[LIMIT_ERROR_TEXT])
 {
-    const double since =
-        (double)(now_ns - notice->began_ns) / (double)CLOCK_NS_PER_S;
+    const double since = ns_to_seconds(now_ns - notice->began_ns);
 
     if (!notice->bound)
         snprintf(out_text, LIMIT_ERROR_TEXT, "%.900s (since %.1f s)", what,

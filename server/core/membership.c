@@ -28,12 +28,6 @@ enum {
     LATE_EXPIRY_MS = 2,
 };
 
-static double
-ns_to_seconds(uint64_t ns)
-{
-    return (double)ns / (double)CLOCK_NS_PER_S;
-}
-
 static void
 lease_reply_add(struct cluster *cluster,
                 const struct job *job,

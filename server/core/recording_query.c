@@ -151,12 +151,6 @@ recording_query_take_answer(struct cluster *cluster,
     return HOOP_OK;
 }
 
-static double
-ns_to_seconds(uint64_t ns)
-{
-    return (double)ns / (double)CLOCK_NS_PER_S;
-}
-
 void
 recording_query_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {

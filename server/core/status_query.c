@@ -156,9 +156,9 @@ roster_text_missing(const struct cluster *cluster, const struct job *job)
         text_buffer_append(&text_buffer,
                            "others, for as long as its members wait");
     else
-        text_buffer_append(
-            &text_buffer, "others, until nobody has come for %.1f s",
-            (double)job_settle_time_ns(cluster, job) / (double)CLOCK_NS_PER_S);
+        text_buffer_append(&text_buffer,
+                           "others, until nobody has come for %.1f s",
+                           ns_to_seconds(job_settle_time_ns(cluster, job)));
     return text_buffer;
 }
 
@@ -213,7 +213,7 @@ roster_text_add_past_attempt(struct text_buffer *text_buffer,
         text_buffer_append(text_buffer, " of %u", earlier->size);
     text_buffer_append(text_buffer,
                        ", gave up %.1f s before the first of these came",
-                       (double)ago_ns / (double)CLOCK_NS_PER_S);
+                       ns_to_seconds(ago_ns));
 }
 
 struct text_buffer
@@ -343,12 +343,6 @@ activities_query_members(struct cluster *cluster,
     cluster->last_activity_query = job->activities.query;
     job_mark_touched(cluster, job);
     return HOOP_OK;
-}
-
-static double
-ns_to_seconds(uint64_t ns)
-{
-    return (double)ns / (double)CLOCK_NS_PER_S;
 }
 
 /* Say why member has not answered. */

@@ -15,7 +15,7 @@ from collections import namedtuple
 
 import network_hosts
 from jobs import Hoopd, Job
-from programs import Wrong, environment_clean
+from programs import Wrong, await_true, environment_clean
 
 HOST = socket.gethostname()
 CALL = 'allreduce #1 (float64, 4 elements, sum)'
@@ -139,11 +139,7 @@ def mismatch(job):
 
 def missing(job):
     job.start(job.others[0])
-    deadline = time.monotonic() + 60
-    while (seen := job.why())['kind'] != 'missing':
-        if time.monotonic() > deadline:
-            raise Wrong(f'no rank is missing: {seen}')
-        time.sleep(0.02)
+    await_true('a rank is missing', lambda: job.why()['kind'] == 'missing')
     yield
     job.start(*job.others[1:])
 

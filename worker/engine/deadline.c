@@ -92,8 +92,7 @@ op_fail_timeout(struct op *op, uint64_t now_ns)
         HOOP_E_TIMEOUT, op_awaited_rank(op),
         "%s timed out after %.1f s, waiting for %.500s",
         roster_format_name(roster, roster->rank, name),
-        (double)(now_ns - op->run.wait.started_ns) / (double)CLOCK_NS_PER_S,
-        whom);
+        ns_to_seconds(now_ns - op->run.wait.started_ns), whom);
     op_fail(op, &failure_notice);
 }
 

@@ -78,8 +78,7 @@ away_notice_end(struct away_notice *notice)
     if (notice->has_printed)
         log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
                   notice->config->coordinator,
-                  (double)(clock_now_ns() - notice->wait.began_ns) /
-                      (double)CLOCK_NS_PER_S);
+                  ns_to_seconds(clock_now_ns() - notice->wait.began_ns));
 }
 
 void

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../../fault'))
 from programs import Program, Wrong, await_true, check_main, environment_clean, free_addresses
 
 SIZE = 4
-AWAITED = 2  # the rank that pauses while the others wait for it (recorded.c)
+LATE = 2  # the rank that pauses while the others wait for it (recorded.c)
 STOPPED = 0
 SPARE = 1  # it answers for the one that is stopped
 
@@ -116,8 +116,8 @@ def check_formats(job, folder):
     text = job.far().stdout
     require(f'the records of {SIZE} of {SIZE} ranks' in text, text)
     lines = [line for line in text.splitlines() if re.match(r' +\d ', line)]
-    require(len(lines) == SIZE and 'in no call' in lines[AWAITED] and all(
-        'in allreduce #' in line for rank, line in enumerate(lines) if rank != AWAITED), text)
+    require(len(lines) == SIZE and 'in no call' in lines[LATE] and all(
+        'in allreduce #' in line for rank, line in enumerate(lines) if rank != LATE), text)
     trace = records(job.far('--format', 'chrome'))
     require({event['pid'] for event in trace['traceEvents']} == set(range(SIZE)), 'the trace lacks ranks')
     require(job.far('--format', 'torch', '-o', f'{folder}/torch').returncode == 0 and
@@ -128,14 +128,14 @@ def check_hanging(programs, folder):
     """All hang but one; then one is stopped, and that one is killed."""
     job = Job(programs, folder)
     try:
-        job.members[AWAITED].expect('pauses')
+        job.members[LATE].expect('pauses')
         await_true('all others wait', lambda: last_states(records(job.far('--json'))) == [
-            'done' if rank == AWAITED else 'begun' for rank in range(SIZE)])
+            'done' if rank == LATE else 'begun' for rank in range(SIZE)])
         require_same(job, 'hanging')
         check_formats(job, folder)
         os.kill(job.members[STOPPED].popen.pid, signal.SIGSTOP)
         require_same(job, 'stopped')
-        os.kill(job.members[AWAITED].popen.pid, signal.SIGKILL)
+        os.kill(job.members[LATE].popen.pid, signal.SIGKILL)
         await_true('the others fail', lambda: last_states(records(job.far('--json'))) == [
             'begun', 'failed', 'done', 'failed'])
         require_same(job, 'killed')
@@ -158,7 +158,7 @@ def check_without(programs, folder):
     """A rank that keeps no record is named, and so is a job of which none does."""
     job = Job(programs, folder, without=[SPARE])
     try:
-        job.members[AWAITED].expect('pauses')
+        job.members[LATE].expect('pauses')
         done = job.far('--json')
         require([rank['rank'] for rank in records(done)['ranks']] == [0, 2, 3], done.stdout)
         require(done.stderr.count('\n') == 1 and re.search(

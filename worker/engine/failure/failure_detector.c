@@ -276,8 +276,7 @@ silence_describe(struct engine *engine,
     if (op)
         snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
                  has_no_data_arrived_from(op, rank) ? "more" : "less",
-                 (double)(clock_now_ns() - op->run.wait.started_ns) /
-                     (double)CLOCK_NS_PER_S);
+                 ns_to_seconds(clock_now_ns() - op->run.wait.started_ns));
     else if (n_ms != TRANSPORT_SILENCE_UNKNOWN &&
              !shares_region_with(engine, rank))
         snprintf(text, SILENCE_TEXT_MAX, ", %.3f s after its last byte",

@@ -438,10 +438,9 @@ silence_write_reason(struct engine *engine,
 {
     const uint32_t pid = engine->roster->members[rank].pid;
     const struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
-    const double silent_s =
-        (double)(failure_timeout_ns(engine, rank) +
-                 heartbeat->n_grace_periods * half_failure_timeout_ns(engine)) /
-        (double)CLOCK_NS_PER_S;
+    const double silent_s = ns_to_seconds(failure_timeout_ns(engine, rank) +
+                                          heartbeat->n_grace_periods *
+                                              half_failure_timeout_ns(engine));
 
     if (heartbeat->ended_ns > 0)
         snprintf(why, LIMIT_REPORT_REASON,

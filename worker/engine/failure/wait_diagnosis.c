@@ -30,12 +30,6 @@
 #include "engine/shm_executor.h"
 #include "engine/state.h"
 
-static double
-ns_to_seconds(uint64_t n_ns)
-{
-    return (double)n_ns / (double)CLOCK_NS_PER_S;
-}
-
 enum {
     /* What is known of a peer: a call, a communicator and the words between
      * them. */
