@@ -473,7 +473,7 @@ missing_fetch(struct record_set *set,
             return status == HOOP_E_NOT_FOUND ? HOOP_OK : status;
     }
     const enum hoop_status status = record_fetch(&asked, set);
-    if (status != HOOP_OK && set->n_ranks > 0)
+    if (status != HOOP_OK && status != HOOP_E_INVALID && set->n_ranks > 0)
         fprintf(stderr, "hoopctl: the records of other hosts are missing\n");
     return status;
 }
@@ -490,6 +490,9 @@ job_records_add(struct record_set *set,
     if (status != HOOP_OK)
         return status;
     const enum hoop_status asked = missing_fetch(set, options);
+    /* What was meant is not clear. */
+    if (asked == HOOP_E_INVALID)
+        return asked;
     if (set->n_ranks == 0 && !set->is_of_world)
         status = ended_run_add(set, job);
     if (status != HOOP_OK || set->n_ranks > 0)

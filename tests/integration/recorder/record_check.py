@@ -444,6 +444,9 @@ def check_live(name):
             assert other.returncode == 0 and 'hoopctl record' not in error, error
             done = hoopctl_record('--job', name + '-other')
             assert done.returncode == 1 and 'no records of' in done.stderr, done
+            done = hoopctl_record('--coordinator', 'nonsense', '--job', name)
+            assert done.returncode != 0 and not done.stdout, done
+            assert done.stderr.count('\n') == 1 and "'nonsense' has no port" in done.stderr, done
             check_stopped_and_killed(name, running)
         finally:
             running.terminate()

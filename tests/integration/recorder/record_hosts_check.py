@@ -28,6 +28,11 @@ def require(condition, told):
         raise Wrong(told)
 
 
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED)
+
+
 class Job:
     """One hoopd, and ranks of which two each have a folder."""
 
@@ -133,7 +138,7 @@ def check_hanging(programs, folder):
             'done' if rank == LATE else 'begun' for rank in range(SIZE)])
         require_same(job, 'hanging')
         check_formats(job, folder)
-        os.kill(job.members[STOPPED].popen.pid, signal.SIGSTOP)
+        stop(job.members[STOPPED].popen.pid)
         require_same(job, 'stopped')
         os.kill(job.members[LATE].popen.pid, signal.SIGKILL)
         await_true('the others fail', lambda: last_states(records(job.far('--json'))) == [
@@ -146,7 +151,7 @@ def check_hanging(programs, folder):
 
 def check_no_sibling(job):
     """Nobody of the first folder can answer: its ranks are named, the others shown."""
-    os.kill(job.members[SPARE].popen.pid, signal.SIGSTOP)
+    stop(job.members[SPARE].popen.pid)
     done = job.far('--json')
     require([rank['rank'] for rank in records(done)['ranks']] == [2, 3], done.stdout)
     for rank in (STOPPED, SPARE):
@@ -185,6 +190,5 @@ def check(programs, folder):
 
 
 if __name__ == '__main__':
-    import sys
     PROGRAM = sys.argv[3]
     check_main('record_hosts_check', check)
