@@ -626,7 +626,8 @@ enum engine_wait_kind {
     ENGINE_WAIT_MESSAGE,
     ENGINE_WAIT_FORMING, /* for a communicator to form; counted by the caller */
     ENGINE_WAIT_KINDS,
-    ENGINE_WAIT_UNCOUNTED, /* in a step of a longer call: context_set_wait_purpose() */
+    ENGINE_WAIT_UNCOUNTED, /* in a step of a longer call, see
+                              context_set_wait_purpose() */
 };
 
 enum engine_failure_kind {
