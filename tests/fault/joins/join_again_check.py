@@ -79,6 +79,7 @@ def check_all(jobs):
     second, _ = jobs.pair('all')
     for worker in second:
         worker.popen.kill()
+    for worker in second:
         os.waitid(os.P_PID, worker.popen.pid, os.WEXITED | os.WNOWAIT)
     third, _ = jobs.pair('all')
     jobs.hoopd.expect(f'rank 1 ({pid_of(second[1])}) of job "all" is lost: its '
