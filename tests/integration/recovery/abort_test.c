@@ -36,6 +36,11 @@ enum {
     PLACE_SHORT = 15,
 
     SHORT_WORKERS = 10,
+    SHORT_JOBS = 10, /* tried at most */
+    /* What place PLACE_SHORT says: worker 1 needed no connection, or had no
+     * watch for one. */
+    SHORT_OF_NOTHING = 1,
+    SHORT_OF_WATCH = 2,
 };
 
 static const char reason[] = "ran out of disk space";
@@ -383,7 +388,8 @@ epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
 static const char shortage[] = "gave up: it had no epoll watch";
 
 /* Worker 1 needs a connection to one of the others. To some it has one: those of
- * the join, and those that have asked for its state because it was slow. */
+ * the join, and those that have asked for its state because it was slow. Sets
+ * PLACE_SHORT to SHORT_OF_NOTHING if these are all. */
 static int
 short_worker(const struct worker *worker, hoop_session_t *session)
 {
@@ -393,6 +399,11 @@ short_worker(const struct worker *worker, hoop_session_t *session)
     atomic_store(&refused, worker);
     for (uint32_t to = SHORT_WORKERS - 1; status == HOOP_OK && to > 1; to--)
         status = hoop_send(&byte, 1, HOOP_UINT8, to, 0, hoop_world(session));
+    if (status == HOOP_OK) {
+        atomic_store(&refused, NULL);
+        room_set(worker, PLACE_SHORT, SHORT_OF_NOTHING);
+        return 0;
+    }
     WORKER_CHECK(status == HOOP_E_EXHAUSTED);
     WORKER_CHECK(strstr(hoop_error_text(), shortage));
     WORKER_CHECK(strstr(hoop_error_text(), "fs.epoll.max_user_watches"));
@@ -401,7 +412,7 @@ short_worker(const struct worker *worker, hoop_session_t *session)
     /* Before the others go on, who tell the same of it by its name. */
     WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)), "this rank",
                                shortage) == 0);
-    room_set(worker, PLACE_SHORT, 1);
+    room_set(worker, PLACE_SHORT, SHORT_OF_WATCH);
     others_signal(worker, SIGCONT);
     room_await_count(worker, PLACE_TOLD, worker->n_workers - 1);
     return 0;
@@ -421,8 +432,7 @@ short_body(const struct worker *worker)
     room_await_count(worker, PLACE_JOINED, worker->n_workers);
     if (worker->index == 1) {
         WORKER_CHECK(short_worker(worker, session) == 0);
-    } else {
-        WORKER_CHECK(room_await(worker, PLACE_SHORT) == 1);
+    } else if (room_await(worker, PLACE_SHORT) != SHORT_OF_NOTHING) {
         WORKER_CHECK(failure_check(hoop_barrier(hoop_world(session)),
                                    "rank 1 (", shortage) == 0);
         __atomic_fetch_add(&worker->room[PLACE_TOLD], 1, __ATOMIC_SEQ_CST);
@@ -431,14 +441,22 @@ short_body(const struct worker *worker)
     return 0;
 }
 
-/* While nobody else can. */
+/* While nobody else can. On a busy machine all others may have asked worker 1 in
+ * their join, so that it needs no connection; then a new job is tried. */
 static void
 rank_that_falls_short_tells_the_coordinator_itself(void **state)
 {
-    daemon_start(&away, (const char *[]){"--lease=60s", NULL});
-    assert_int_equal(workers_run(away.address, SHORT_WORKERS, short_body, NULL),
-                     0);
-    daemon_stop(&away);
+    uint64_t room[WORKERS_ROOM];
+    unsigned n_jobs = 0;
+
+    do {
+        assert_true(n_jobs++ < SHORT_JOBS);
+        daemon_start(&away, (const char *[]){"--lease=60s", NULL});
+        assert_int_equal(
+            workers_run(away.address, SHORT_WORKERS, short_body, room), 0);
+        daemon_stop(&away);
+    } while (room[PLACE_SHORT] == SHORT_OF_NOTHING);
+    assert_int_equal(room[PLACE_SHORT], SHORT_OF_WATCH);
 }
 
 int
