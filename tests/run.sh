@@ -168,6 +168,8 @@ ninja -C "$build" -j "$(nproc)"
 [ $python = disabled ] || wait "$installing" ||
   echo 'run.sh: not all can be had from PyPI: tests of the package hoop that miss something are skipped'
 [ -z "$until" ] || exit 0
+# Tests wait as much as they compute.
+n_processes=$(($(nproc) + 2))
 if [ -n "$sweep" ]; then
   sweeping=(--log "$log")
   if [ -n "$setup_name" ]; then
@@ -175,17 +177,15 @@ if [ -n "$sweep" ]; then
   else
     sweeping+=(--patience 3)
   fi
-  # All of it waits as much as it computes.
   if [ "$sweep" = all ]; then
-    sweeping+=(--processes "$(($(nproc) + 2))")
+    sweeping+=(--processes "$n_processes")
   else
     sweeping+=(--part "$sweep")
   fi
   /usr/bin/env python3 -B tests/sweep.py "$build" "${sweeping[@]}"
   exit
 fi
-# They wait as much as they compute.
-meson test -C "$build" --no-rebuild --num-processes "$(($(nproc) + 1))" "${testing[@]}"
+meson test -C "$build" --no-rebuild --num-processes "$n_processes" "${testing[@]}"
 if [ $python = disabled ] && [ "$sanitizer" != thread ] && [ -z "$coverage" ]; then
   echo '{"name": "hoop:python", "result": "SKIP", "command": []}' >>"$log"
 fi
