@@ -457,6 +457,35 @@ match_is_refused_empty_message(const struct peer *peer,
     return peer->receive.has_refused_message && frame->total == 0;
 }
 
+static bool
+is_unreceived_message(const struct unexpected *unexpected)
+{
+    return unexpected->key.kind == FLOW_MESSAGE && !unexpected->is_dropped &&
+           !unexpected->is_claimed;
+}
+
+bool
+transport_find_unreceived_tag(const struct transport *transport,
+                              uint32_t peer,
+                              uint64_t comm,
+                              uint64_t *out_tag)
+{
+    const struct peer *sender = &transport->peers[peer];
+    const struct unexpected *unexpected;
+
+    /* Nothing of it is initialised before its first message. */
+    if (!sender->transport)
+        return false;
+    TAILQ_FOREACH(unexpected, &sender->receive.unexpected_messages, link)
+    {
+        if (!is_unreceived_message(unexpected) || unexpected->key.comm != comm)
+            continue;
+        *out_tag = unexpected->first.tag;
+        return true;
+    }
+    return false;
+}
+
 /* Returns the earlier of best and the first message of peer that flow wants
  * and no receive request is bound to. */
 static struct unexpected *
@@ -468,8 +497,7 @@ peer_earlier_unexpected_match(struct peer *peer,
 
     TAILQ_FOREACH(unexpected, &peer->receive.unexpected_messages, link)
     {
-        if (unexpected->key.kind != FLOW_MESSAGE || unexpected->is_dropped ||
-            unexpected->is_claimed ||
+        if (!is_unreceived_message(unexpected) ||
             !posted_receive_matches(flow, &unexpected->key, &unexpected->first))
             continue;
         if (!best || unexpected->sequence < best->sequence)

@@ -293,6 +293,32 @@ message_and_collective_end_at_the_deadline(struct rank *rank)
     return 0;
 }
 
+/* Who waits for a tag is told which other one has come. */
+static int
+message_of_another_tag_is_told(struct rank *rank)
+{
+    int32_t value = rank->rank == 1 ? 5 : 0;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    hoop_comm_set_timeout(rank->comm, DEADLINE_MS);
+    if (rank->rank == 0) {
+        RANK_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 7, rank->comm, NULL) ==
+                   HOOP_E_TIMEOUT);
+        RANK_CHECK(error_says("tag 7; it has sent tag 8, which is not "
+                              "received"));
+        RANK_CHECK(error_names(rank, 1));
+        RANK_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 8, rank->comm, NULL) ==
+                   HOOP_OK);
+        RANK_CHECK(value == 5);
+        room_add(rank, 0);
+        return 0;
+    }
+    RANK_CHECK(hoop_send(&value, 1, HOOP_INT32, 0, 8, rank->comm) == HOOP_OK);
+    /* Wait, because an early leave would give another error. */
+    room_await(rank, 0, 1);
+    return 0;
+}
+
 /* Both ranks only send, and are far ahead when the first frame of the other
  * comes. */
 static int
@@ -413,6 +439,7 @@ main(void)
         RANKS_TEST(message_that_does_not_fit_is_told_to_who_waits, 2, 3),
         RANKS_TEST(send_that_has_returned_fails_no_other_call, 2, 2),
         RANKS_TEST(message_and_collective_end_at_the_deadline, 2, 2),
+        RANKS_TEST(message_of_another_tag_is_told, 2, 2),
         RANKS_TEST(ranks_that_run_ahead_are_told, 2, 2),
         RANKS_TEST(block_that_came_before_a_one_way_call_is_told, 2, 2),
         cmocka_unit_test(

@@ -36,6 +36,7 @@ enum {
     PEER_STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
     COMM_TEXT_MAX = LIMIT_NAME + 32,
     WAIT_TIME_TEXT_MAX = 96,
+    TAG_TEXT_MAX = 128,
 };
 
 /* Returns whether some of what peer sends in op has arrived. */
@@ -176,6 +177,36 @@ describe_peer(const struct op *op,
                  "; it does not answer whether it has called this");
 }
 
+/* Tags of the library's own messages mean nothing to users. */
+static bool
+is_tag_of_user(uint64_t tag)
+{
+    return tag <= (uint64_t)1 << 62;
+}
+
+/* Describe the tag of op, and what its peer has sent with another tag: ", tag
+ * 77; it has sent tag 78, which is not received". */
+static void
+describe_tag(const struct op *op,
+             const struct step_flow *flow,
+             char text[TAG_TEXT_MAX])
+{
+    uint64_t sent;
+
+    text[0] = '\0';
+    if (!op_is_message(op) || !is_tag_of_user(op->run.label.tag))
+        return;
+    const int n_text =
+        snprintf(text, TAG_TEXT_MAX, ", tag %" PRIu64, op->run.label.tag);
+    if (flow->is_receive && !has_data_from(op, step_flow_peer(flow)) &&
+        transport_find_unreceived_tag(op->engine->transport,
+                                      step_flow_peer(flow), op->run.context->id,
+                                      &sent) &&
+        is_tag_of_user(sent) && sent != op->run.label.tag)
+        snprintf(text + n_text, TAG_TEXT_MAX - (size_t)n_text,
+                 "; it has sent tag %" PRIu64 ", which is not received", sent);
+}
+
 /* state describes what flow's peer does. flow may be NULL. */
 static void
 describe_flow(const struct op *op,
@@ -184,7 +215,7 @@ describe_flow(const struct op *op,
               char text[LIMIT_ERROR_TEXT])
 {
     char name[ROSTER_NAME_MAX];
-    char tag[32] = "";
+    char tag[TAG_TEXT_MAX];
 
     if (!flow || step_flow_peer(flow) == FLOW_ANY_PEER) {
         snprintf(text, LIMIT_ERROR_TEXT, "%s",
@@ -192,9 +223,7 @@ describe_flow(const struct op *op,
         return;
     }
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
-    /* Tags of the library's own messages mean nothing to users. */
-    if (op_is_message(op) && op->run.label.tag <= (uint64_t)1 << 62)
-        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->run.label.tag);
+    describe_tag(op, flow, tag);
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
              roster_format_name(op->engine->roster, step_flow_peer(flow), name),
