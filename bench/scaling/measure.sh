@@ -5,7 +5,7 @@
 #
 # On an otherwise idle machine. Writes BUILD/scaling.csv: a line for each
 # round, operation, algorithm, number of ranks and size, labelled with how far
-# apart the processors were (bench/peers/mode.c); a run during which that
+# apart the processors were (bench/peers/state.sh); a run during which that
 # changed is dropped. compare.py reads it. Three rounds take some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,15 +18,14 @@ rounds=${2:-3}
 }
 results=$build/scaling.csv
 errors=$build/scaling.log
-far_ns=300
 for name in $(compgen -e HOOP_ || true); do
   unset "$name"
 done
 # What is compared is what a wire would see.
 export HOOP_TRANSPORT=tcp
 
-is_far() {
-  [ "$1" -gt "$far_ns" ] && echo far || echo near
+state() {
+  bench/peers/state.sh "$build/mode" "$build/nearest"
 }
 
 ops() {
@@ -38,14 +37,14 @@ ops() {
 perf() {
   local n=$1 op=$2 before rows
   shift 2
-  before=$(is_far "$("$build/mode")")
+  before=$(state)
   if ! rows=$(timeout 120 "$build/tools/hooprun/hooprun" --no-prefix -n "$n" \
     "$build/tools/hoop-perf/hoop-perf" --op "$op" --algorithms all --csv - \
     "$@" 2>>"$errors"); then
     echo "failed, with what is in $errors: $op on $n" >&2
     return
   fi
-  if [ "$before" != "$(is_far "$("$build/mode")")" ]; then
+  if [ "$before" != "$(state)" ]; then
     echo "dropped, the processors moved: $op on $n" >&2
     return
   fi

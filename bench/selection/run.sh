@@ -21,7 +21,7 @@
 #
 # OUT/<transport>/<ranks>-<sizes>-<job>.csv are the times, <ranks>-<job>.chosen
 # the choices (with every third job), races the times once more for HOOP_TUNING,
-# states how far apart the processors were during each run (bench/peers/mode.c).
+# states how far apart the processors were during each run (bench/peers/state.sh).
 set -eu
 
 build=$1 out=$2
@@ -41,7 +41,7 @@ source=$(dirname "$0")/../peers/mode.c
 [ -x "$mode" ] || ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o "$mode" "$source" -lm
 
 state() {
-  [ "$("$mode" | tr -dc 0-9)" -gt 300 ] && echo far || echo near
+  "$(dirname "$source")/state.sh" "$mode" "$out/nearest"
 }
 
 # job RANKS OPTION...: nobody waits for ever.
