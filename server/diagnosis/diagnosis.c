@@ -105,10 +105,13 @@ static const struct rule rules[] = {
      "it{waits}.",
      "Look at what {culprit} does instead: all members of a communicator must "
      "create it, in the same order."},
+    {"deadlock", finding_deadlock_of_tags,
+     "Ranks wait for each other in different calls: {detail}.",
+     "Compare the tags of that receive and of the sends to it."},
     {"deadlock", finding_deadlock_of_communicators,
      "Ranks wait for each other in different calls: {detail}.",
      "Use the communicators in the same order on all ranks, or start the first "
-     "call without waiting for it; hoopctl groups lists their ranks."},
+     "call without waiting for it; hoopctl groups JOB lists their ranks."},
     {"deadlock", finding_deadlock,
      "Ranks wait for each other in different calls: {detail}.",
      "Make the ranks call in an order in which each call finds its peers, or "

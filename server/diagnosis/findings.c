@@ -458,6 +458,22 @@ is_other_call(const struct snapshot_rank *rank,
            (rank->call.number == 0 && rank->call.n_done_bytes == 0);
 }
 
+/* Write where the program of rank is. Return false if it does not tell: without
+ * a second line there is no stack, but maybe the reason. */
+static bool
+place_of_rank(const struct snapshot_rank *rank, size_t n_room, char *text)
+{
+    const char *end = strchr(rank->stack, '\n');
+
+    text[0] = '\0';
+    if (!end || end == rank->stack)
+        return false;
+    snprintf(text, n_room, "%.*s", (int)(end - rank->stack), rank->stack);
+    return true;
+}
+
+/* "rank 2 (a:7) waits at train.py:8 in step, in recv (int32, 1 elements) of
+ * 'world' for rank 1 (a:6) to send tag 77, but it has sent tag 78" */
 static size_t
 edge_describe(const struct snapshot_rank *rank,
               const struct snapshot_rank *next,
@@ -467,12 +483,21 @@ edge_describe(const struct snapshot_rank *rank,
     char name[FINDING_NAME_MAX];
     char awaited[FINDING_NAME_MAX];
     char communicator[FINDING_COMMUNICATOR_MAX];
+    char place[160];
+    char tags[96] = "";
 
     finding_rank_name(rank, name);
     finding_rank_name(next, awaited);
     finding_communicator_name(&rank->call, communicator);
-    const int n = snprintf(text, n_room, "%s waits in %.100s%s for %s", name,
-                           rank->call.text, communicator, awaited);
+    place_of_rank(rank, sizeof(place), place);
+    if (rank->call.sent_tag > 0)
+        snprintf(tags, sizeof(tags),
+                 " to send tag %" PRIu64 ", but it has sent tag %" PRIu64,
+                 rank->call.awaited_tag - 1, rank->call.sent_tag - 1);
+    const int n =
+        snprintf(text, n_room, "%s waits%s%s%s in %.100s%s for %s%s", name,
+                 place[0] ? " at " : "", place, place[0] ? "," : "",
+                 rank->call.text, communicator, awaited, tags);
     return n > 0 && (size_t)n < n_room ? (size_t)n : 0;
 }
 
@@ -527,6 +552,19 @@ finding_deadlock_of_communicators(const struct snapshot *snapshot,
     return false;
 }
 
+bool
+finding_deadlock_of_tags(const struct snapshot *snapshot,
+                         struct finding *finding)
+{
+    if (!finding_deadlock(snapshot, finding))
+        return false;
+    for (size_t i = 0; i < finding->n_culprits; i++) {
+        if (rank_by_number(snapshot, finding->culprits[i])->call.sent_tag > 0)
+            return true;
+    }
+    return false;
+}
+
 /* Return whether the chain of those who wait ends at a rank in no call. */
 static bool
 idle_find(const struct snapshot *snapshot, struct finding *finding)
@@ -537,19 +575,12 @@ idle_find(const struct snapshot *snapshot, struct finding *finding)
            finding_blame(snapshot, end, finding);
 }
 
-/* Say where the program of the culprit is. Return false if it does not tell:
- * without a second line there is no stack, but maybe the reason. */
+/* Say where the program of the culprit is. Return false if it does not tell. */
 static bool
 place_describe(struct finding *finding)
 {
-    const char *stack = finding->culprit->stack;
-    const char *end = strchr(stack, '\n');
-
-    if (!end)
-        return false;
-    snprintf(finding->place, sizeof(finding->place), "%.*s", (int)(end - stack),
-             stack);
-    return finding->place[0] != '\0';
+    return place_of_rank(finding->culprit, sizeof(finding->place),
+                         finding->place);
 }
 
 /* Add to the detail why the culprit's stack is not known, if it says so. */

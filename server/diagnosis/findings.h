@@ -46,6 +46,7 @@ finding_fn finding_all_silent;
 finding_fn finding_all_silent_after_loss;
 finding_fn finding_silent;
 finding_fn finding_half_joined;
+finding_fn finding_deadlock_of_tags;
 finding_fn finding_deadlock_of_communicators;
 finding_fn finding_deadlock;
 finding_fn finding_computes_at;

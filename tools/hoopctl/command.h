@@ -9,6 +9,7 @@
 
 #include <hoop/control.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum command_format {
     COMMAND_TABLE, /* for people */
@@ -35,7 +36,8 @@ struct command_call {
     bool has_all;            /* for why: list all ranks */
     bool *out_is_held_up;    /* for why: the exit code says so */
     enum record_format record_format;
-    const char *output; /* of record: a path; NULL: standard output */
+    size_t n_last_calls; /* of record, listed of each rank in the text */
+    const char *output;  /* of record: a path; NULL: standard output */
     int n_arguments;
     char **arguments; /* after the name of the subcommand */
 };

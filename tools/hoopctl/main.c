@@ -37,9 +37,9 @@ struct command {
 
 static const struct command commands[] = {
     {"status", NULL, 0, 0, "status", status_run, COMMAND_LOOKS},
-    {"ranks", NULL, 0, 0, "ranks", ranks_run, COMMAND_LOOKS},
+    {"ranks", NULL, 0, 1, "ranks [JOB]", ranks_run, COMMAND_LOOKS},
     {"why", NULL, 0, 1, "why [JOB] [--all]", why_run, COMMAND_LOOKS},
-    {"groups", NULL, 0, 0, "groups", groups_run, COMMAND_LOOKS},
+    {"groups", NULL, 0, 1, "groups [JOB]", groups_run, COMMAND_LOOKS},
     {"health", NULL, 0, 0, "health", health_run, COMMAND_ASKS},
     {"store", "get", 1, 1, "store get KEY", store_get_run, COMMAND_ASKS},
     {"store", "wait", 1, 1, "store wait KEY", store_wait_run, COMMAND_ASKS},
@@ -124,8 +124,10 @@ command_find(const struct options *options)
         return NULL;
     }
     if (command->run != record_run &&
-        (options->output || options->record_format != RECORD_TEXT)) {
-        fprintf(stderr, "hoopctl: --format and --output are for record\n");
+        (options->output || options->record_format != RECORD_TEXT ||
+         options->n_last_calls > 0)) {
+        fprintf(stderr,
+                "hoopctl: --format, --last and --output are for record\n");
         return NULL;
     }
     return command;
@@ -229,7 +231,9 @@ command_run(const struct command *command, const struct options *options)
     enum hoop_status status = HOOP_OK;
     bool is_held_up = false;
 
-    if (command->run == why_run && options->n_words > command_words(command))
+    /* Their argument, if they take one, is a job. */
+    if (command->need == COMMAND_LOOKS &&
+        options->n_words > command_words(command))
         control_options.job = options->words[command_words(command)];
     if (command->need == COMMAND_ASKS || command->need == COMMAND_LOOKS)
         status = control_open(command, &control_options, &control);
@@ -247,6 +251,7 @@ command_run(const struct command *command, const struct options *options)
         .has_all = options->has_all,
         .out_is_held_up = &is_held_up,
         .record_format = options->record_format,
+        .n_last_calls = options->n_last_calls,
         .output = options->output,
         .n_arguments = options->n_words - command_words(command),
         .arguments = options->words + command_words(command),

@@ -15,6 +15,7 @@ enum {
     KEY_LISTEN,
     KEY_ALL,
     KEY_FORMAT,
+    KEY_LAST,
 };
 
 const char *argp_program_version = "hoopctl " VERSION_TEXT;
@@ -27,8 +28,8 @@ static const char description[] =
     "furthest\n"
     "                          behind; exit code 1 if something does. JOB may\n"
     "                          be left out if it is the only one that runs\n"
-    "  ranks                   the members of a job\n"
-    "  groups                  the groups of a job\n"
+    "  ranks [JOB]             the members of a job\n"
+    "  groups [JOB]            the groups of a job\n"
     "  store get KEY           print a value\n"
     "  store wait KEY          print it as soon as the key exists\n"
     "  store set KEY VALUE     write a value\n"
@@ -74,6 +75,8 @@ static const struct argp_option table[] = {
      "record: text (default), json, chrome (a trace for Perfetto), or torch "
      "(for PyTorch's flight recorder)",
      0},
+    {"last", KEY_LAST, "N", 0,
+     "record: below each rank in the text, list its last N calls", 0},
     {"output", 'o', "PATH", 0,
      "record: the file to write, or with --format torch the folder (default: "
      "standard output)",
@@ -115,6 +118,19 @@ format_parse(struct argp_state *state, const char *text)
     return RECORD_TEXT;
 }
 
+static size_t
+count_parse(struct argp_state *state, const char *text)
+{
+    char *end = NULL;
+
+    errno = 0;
+    const unsigned long n = strtoul(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || strchr(text, '-'))
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0, "--last %s: not a number",
+                     text);
+    return n;
+}
+
 /* Refuse options that contradict each other. */
 static void
 options_check(struct argp_state *state, const struct options *options)
@@ -129,6 +145,11 @@ options_check(struct argp_state *state, const struct options *options)
     if (options->format == COMMAND_JSON && options->record_format > RECORD_JSON)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "--json is --format json: say one of the two");
+    if (options->n_last_calls > 0 && (options->format == COMMAND_JSON ||
+                                      options->record_format != RECORD_TEXT))
+        argp_failure(
+            state, OPTIONS_EXIT_USAGE, 0,
+            "--last is for the text: the other formats have all calls");
 }
 
 static error_t
@@ -161,6 +182,9 @@ option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         options->record_format = format_parse(state, value);
+        return 0;
+    case KEY_LAST:
+        options->n_last_calls = count_parse(state, value);
         return 0;
     case 'o':
         options->output = value;

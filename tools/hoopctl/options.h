@@ -22,7 +22,8 @@ struct options {
     const char *listen_port;
     bool is_listening;
     bool has_all;                     /* for why */
-    enum record_format record_format; /* for record, like the next one */
+    enum record_format record_format; /* for record, like the next two */
+    size_t n_last_calls;
     const char *output;
     int n_words;
     char **words; /* the subcommand and its arguments */

@@ -599,7 +599,7 @@ set_write(const struct record_set *set, const struct command_call *call)
     else if (call->record_format == RECORD_JSON || call->format == COMMAND_JSON)
         record_write_json(set, out);
     else
-        record_write_text(set, out);
+        record_write_text(set, call->n_last_calls, out);
     if (status != HOOP_OK)
         (void)record_no_memory();
     const enum hoop_status closed = stream_close(out, path);

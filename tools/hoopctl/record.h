@@ -80,9 +80,9 @@ record_call_end_ns(const struct rank_record *rank,
                    const struct hoop_recorded_call *call);
 
 /* Write all records, at least one. Errors of the stream are the caller's to
- * find. */
+ * find. Of each rank, the text lists n_last_calls. */
 void
-record_write_text(const struct record_set *set, FILE *out);
+record_write_text(const struct record_set *set, size_t n_last_calls, FILE *out);
 void
 record_write_json(const struct record_set *set, FILE *out);
 /* Handle: HOOP_E_EXHAUSTED. */

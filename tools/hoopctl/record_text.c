@@ -68,6 +68,13 @@ comm_show(FILE *out,
     fputs(")", out);
 }
 
+/* The library's own messages have greater tags. */
+static bool
+is_message_of_user(const struct hoop_recorded_call *call)
+{
+    return call->is_message && call->tag <= (uint64_t)1 << 62;
+}
+
 static void
 call_show(FILE *out,
           const struct rank_record *rank,
@@ -81,6 +88,8 @@ call_show(FILE *out,
     if (call->is_message && peer != HOOP_NO_RANK)
         fprintf(out, " %s rank %u",
                 strncmp(call->kind, "send", 4) == 0 ? "to" : "from", peer);
+    if (is_message_of_user(call))
+        fprintf(out, ", tag %" PRIu64, call->tag);
     parameters_show(out, call);
     comm_show(out, rank, call);
 }
@@ -146,8 +155,36 @@ rank_show(FILE *out, const struct rank_record *rank)
     fputs("\n", out);
 }
 
+/* "  0.152 s ago  send to rank 2, tag 78 (int32, 1 element) of 'world', 0.013
+ * ms" */
+static void
+last_call_show(FILE *out,
+               const struct rank_record *rank,
+               const struct hoop_recorded_call *call)
+{
+    fprintf(out, "%18.3f s ago  ", seconds_until_known(rank, call->called_ns));
+    call_show(out, rank, call);
+    if (call->ended_ns == 0)
+        fputs(", under way\n", out);
+    else
+        fprintf(out, ", %s%.3f ms\n",
+                call->state == HOOP_RECORDED_FAILED ? "failed after " : "",
+                (double)(call->ended_ns - call->called_ns) / 1e6);
+}
+
+/* The oldest first. */
+static void
+last_calls_show(FILE *out, const struct rank_record *rank, size_t n_last_calls)
+{
+    const size_t n =
+        n_last_calls < rank->n_calls ? n_last_calls : rank->n_calls;
+
+    for (size_t i = rank->n_calls - n; i < rank->n_calls; i++)
+        last_call_show(out, rank, &rank->calls[i]);
+}
+
 void
-record_write_text(const struct record_set *set, FILE *out)
+record_write_text(const struct record_set *set, size_t n_last_calls, FILE *out)
 {
     const struct hoop_recorded_rank *one = set->ranks[0].origin;
     struct shown job;
@@ -162,6 +199,7 @@ record_write_text(const struct record_set *set, FILE *out)
         for (; next < set->ranks[i].origin->rank; next++)
             fprintf(out, "%6u has no record here\n", next);
         rank_show(out, &set->ranks[i]);
+        last_calls_show(out, &set->ranks[i], n_last_calls);
         next++;
     }
     for (; next < one->size; next++)

@@ -205,6 +205,11 @@ struct activity_details {
      * how long they take; 0: none are. */
     uint32_t backlog_rank;
     uint64_t backlog_ms;
+    /* The call is a receive; the awaited rank has sent only a message with
+     * another tag, which is not received. Each is one more than the tag; 0:
+     * nothing is known. */
+    uint64_t awaited_tag;
+    uint64_t sent_tag;
 };
 MESSAGE(activity_details,
         FIELD(communicator_id),
@@ -234,7 +239,10 @@ MESSAGE(activity_details,
                       LIMIT_ACTIVITY_WAITS),
         FIELD(moving_ms),
         FIELD(backlog_rank),
-        FIELD(backlog_ms))
+        FIELD(backlog_ms),
+        OPTIONAL(2),
+        FIELD(awaited_tag),
+        FIELD(sent_tag))
 
 /* Which call a rank is in, as the rank reports it. */
 struct rank_activity {

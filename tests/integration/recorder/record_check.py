@@ -293,6 +293,11 @@ def check_text(folder):
         assert (said[1] == 'in no call') == is_missing, line
         assert (said[3] == 'last in barrier') == is_missing, line
         assert 'seen last' not in line, line
+    with_last = record(folder, '--last', '2').splitlines()
+    assert with_last[:2] == lines[:2] and len(with_last) == len(lines) + 2 * RANKS, with_last
+    for line in with_last:
+        assert ' s ago  ' not in line or re.fullmatch(
+            r" +\d+\.\d{3} s ago  \S.* of .*, (\d+\.\d{3} ms|under way)", line), line
     own = os.path.join(folder, f'default.{MISSING}.hoopr')
     os.rename(own, own + '.kept')
     assert f'{MISSING} has no record here' in record(folder)

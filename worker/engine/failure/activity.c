@@ -198,6 +198,7 @@ awaited_fill(const struct op *op, struct activity_details *details)
 {
     const struct engine *engine = op->engine;
     const struct step_flow *flow = op_awaited_flow(op);
+    uint64_t sent;
 
     details->communicator_id = op->run.context->id;
     details->awaited_rank = op_awaited_rank(op);
@@ -211,6 +212,10 @@ awaited_fill(const struct op *op, struct activity_details *details)
             awaited_silence_ms(engine, details->awaited_rank);
     details->n_done_bytes = step_flow_done_bytes(flow);
     details->n_bytes = flow->is_receive ? flow->in.total : flow->out.total;
+    if (op_find_other_tag(op, &sent)) {
+        details->awaited_tag = op->run.label.tag + 1;
+        details->sent_tag = sent + 1;
+    }
 }
 
 /* Returns the newest finished collective of a program in context, or NULL. */

@@ -184,12 +184,23 @@ is_tag_of_user(uint64_t tag)
     return tag <= (uint64_t)1 << 62;
 }
 
+bool
+op_find_other_tag(const struct op *op, uint64_t *out_tag)
+{
+    const uint32_t peer = op_awaited_rank(op);
+
+    return op_is_message(op) && op->message.flow.is_receive &&
+           peer != HOOP_NO_RANK && !has_data_from(op, peer) &&
+           is_tag_of_user(op->run.label.tag) &&
+           transport_find_unreceived_tag(op->engine->transport, peer,
+                                         op->run.context->id, out_tag) &&
+           is_tag_of_user(*out_tag) && *out_tag != op->run.label.tag;
+}
+
 /* Describe the tag of op, and what its peer has sent with another tag: ", tag
  * 77; it has sent tag 78, which is not received". */
 static void
-describe_tag(const struct op *op,
-             const struct step_flow *flow,
-             char text[TAG_TEXT_MAX])
+describe_tag(const struct op *op, char text[TAG_TEXT_MAX])
 {
     uint64_t sent;
 
@@ -198,11 +209,7 @@ describe_tag(const struct op *op,
         return;
     const int n_text =
         snprintf(text, TAG_TEXT_MAX, ", tag %" PRIu64, op->run.label.tag);
-    if (flow->is_receive && !has_data_from(op, step_flow_peer(flow)) &&
-        transport_find_unreceived_tag(op->engine->transport,
-                                      step_flow_peer(flow), op->run.context->id,
-                                      &sent) &&
-        is_tag_of_user(sent) && sent != op->run.label.tag)
+    if (op_find_other_tag(op, &sent))
         snprintf(text + n_text, TAG_TEXT_MAX - (size_t)n_text,
                  "; it has sent tag %" PRIu64 ", which is not received", sent);
 }
@@ -223,7 +230,7 @@ describe_flow(const struct op *op,
         return;
     }
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
-    describe_tag(op, flow, tag);
+    describe_tag(op, tag);
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
              roster_format_name(op->engine->roster, step_flow_peer(flow), name),

@@ -8,6 +8,7 @@
 #ifndef ENGINE_FAILURE_WAIT_DIAGNOSIS_H
 #define ENGINE_FAILURE_WAIT_DIAGNOSIS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -32,6 +33,12 @@ op_awaited_rank(const struct op *op);
  * this)". */
 void
 op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT]);
+
+/* Find a message with another tag that the peer of op, a receive of which
+ * nothing has come, has sent and nobody has received; write its tag. Returns
+ * false if there is none. */
+bool
+op_find_other_tag(const struct op *op, uint64_t *out_tag);
 
 /* Append whom op waited for and how long to its text, after the reason of its
  * failure. */

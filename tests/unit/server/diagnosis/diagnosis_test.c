@@ -424,6 +424,33 @@ ranks_that_wait_in_unnamed_communicators_are_told_apart(void **state)
     assert_null(strstr(verdict.advice, "communicator"));
 }
 
+/* The tag that was sent is told, where the program waits, too. */
+static void
+message_of_another_tag_makes_a_deadlock(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("deadlock", &recorded);
+    struct snapshot_call *receive = &recorded.ranks[1].call;
+    receive->text = "recv (int32, 1 elements)";
+    receive->number = 0;
+    receive->communicator_id = recorded.ranks[0].call.communicator_id;
+    receive->communicator = recorded.ranks[0].call.communicator;
+    receive->awaited_tag = 0 + 1;
+    receive->sent_tag = 4 + 1;
+    recorded.ranks[1].stack = "train.py:8 in step\ntrain.py:8 in step\n";
+    sentence_check(
+        &recorded, "deadlock", 0,
+        "Ranks wait for each other in different calls: rank 0 (host:1000) "
+        "waits in allreduce #1 (float64, 4 elements, sum) of 'a' for rank 1 "
+        "(host:1001), and rank 1 (host:1001) waits at train.py:8 in step, in "
+        "recv (int32, 1 elements) of 'a' for rank 0 (host:1000) to send tag 0, "
+        "but it has sent tag 4.");
+    diagnosis_make(&recorded.snapshot, &verdict);
+    assert_non_null(strstr(verdict.advice, "tags"));
+}
+
 /* Four ranks that wait in a circle, with names of any length: what finds no room
  * is left out. */
 static void
@@ -559,6 +586,7 @@ main(int argc, char **argv)
         cmocka_unit_test(lost_rank_does_not_hide_what_holds_others_up),
         cmocka_unit_test(
             ranks_that_wait_in_unnamed_communicators_are_told_apart),
+        cmocka_unit_test(message_of_another_tag_makes_a_deadlock),
         cmocka_unit_test(names_of_a_deadlock_find_their_end),
         cmocka_unit_test(rank_that_was_lost_by_a_stop_sends_to_who_stopped_it),
         cmocka_unit_test(
