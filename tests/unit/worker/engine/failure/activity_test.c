@@ -224,6 +224,31 @@ last_failure_is_told_and_no_call_that_was_given_up(void **state)
     assert_string_equal(end.finished, answers[0].details.finished);
 }
 
+/* Tags are told by one more than they are; one alone says nothing. */
+static void
+message_of_another_tag_is_told_to_who_waits(void **state)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(DEADLINE_MS);
+    struct comm_context *contexts[] = {engine_pair.sides[0].comms[0].context,
+                                       engine_pair.sides[1].comms[0].context};
+    char bytes[4] = "";
+    struct op *receive = NULL;
+    struct op *send = NULL;
+
+    assert_ok(receive_start(contexts[0], bytes, 4, 7, &receive));
+    assert_int_equal(ask(0)->details.awaited_tag, 0);
+    assert_int_equal(answers[0].details.sent_tag, 0);
+    assert_ok(send_start(contexts[1], "abc", 4, 0, &send));
+    while (ask(0)->details.sent_tag == 0 && !clock_is_past(deadline_ns)) {
+    }
+    assert_int_equal(answers[0].details.awaited_tag, 7 + 1);
+    assert_int_equal(answers[0].details.sent_tag, 0 + 1);
+    assert_non_null(strstr(answers[0].line.waits_for,
+                           "tag 7; it has sent tag 0, which is not received"));
+    assert_ok(engine_wait(send, patience()));
+    op_give_up(receive);
+}
+
 #define ACTIVITY_TEST(name)                                                    \
     cmocka_unit_test_setup_teardown(name, set_up, engine_pair_tear_down)
 
@@ -238,6 +263,7 @@ main(void)
         ACTIVITY_TEST(wait_for_a_rank_that_has_not_called_adds_up),
         ACTIVITY_TEST(last_finished_call_of_each_communicator_is_told),
         ACTIVITY_TEST(last_failure_is_told_and_no_call_that_was_given_up),
+        ACTIVITY_TEST(message_of_another_tag_is_told_to_who_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
