@@ -411,7 +411,8 @@ straggler_warn(struct op *op, uint64_t now_ns)
     op_describe_wait(op, whom);
     op_describe_time(op, time);
     suppressed_ops_describe(engine, others);
-    log_write(LOG_WARNING, "late", "%s: %s waits for %.500s%s; %s%s", call,
-              roster_format_name(roster, roster->rank, name), whom,
+    log_write(LOG_WARNING, "late",
+              "%s: %s waits for %.500s%s; %s%s; hoopctl why asks all ranks",
+              call, roster_format_name(roster, roster->rank, name), whom,
               op_awaited_sign_text(op), time, others);
 }
