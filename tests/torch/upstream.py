@@ -1,12 +1,13 @@
 """tests/torch/upstream.py - PyTorch's own tests of backends, run with hoop
 
-upstream.py [--as plugin|gloo|mpi|none] [--world-size N,...] [-k TEXT]: the class of tests in
-torch/testing/_internal/distributed/distributed_test.py of the torch that is installed.
-N is UPSTREAM_RANKS's, or 2.
+upstream.py [--as plugin|gloo|mpi|none] [--world-size N,...] [--rest] [-k TEXT]: the class of
+tests in torch/testing/_internal/distributed/distributed_test.py of the torch that is
+installed. N is UPSTREAM_RANKS's, or 2.
 
 plugin: as the backend "hoop". gloo: as every ProcessGroupGloo that the tests make.
 mpi: as the backend "hoop", those of all-to-alls, which torch has for MPI alone.
-none: Gloo itself, to compare with. -k: only tests whose name has TEXT. Prints one
+none: Gloo itself, to compare with. --rest: only those that are skipped as plugin, because
+they ask for Gloo by its name, unless UPSTREAM_RANKS is set. -k: only tests whose name has TEXT. Prints one
 line a test; ends with 1 if one failed that may not, was skipped for a reason that is
 not listed here, or if fewer passed than is said here; with 77 where expecttest, which
 they import, is not installed.
@@ -37,8 +38,8 @@ import tempfile
 import time
 import unittest
 
-# How many pass, by how they are run and the number of ranks.
-PASSED = {("plugin", 2): 65, ("plugin", 4): 66, ("gloo", 2): 91, ("gloo", 4): 94, ("mpi", 2): 9}
+# How many pass, by how they are run (rest: as gloo, with --rest) and the number of ranks.
+PASSED = {("plugin", 2): 65, ("plugin", 4): 66, ("gloo", 2): 91, ("gloo", 4): 94, ("rest", 2): 23, ("mpi", 2): 9}
 # What the reasons say for which a test may be skipped, and what that means.
 SKIPPED = {
     "CUDA|NCCL|Nccl [^&]|'nccl'": "needs a GPU",
@@ -201,6 +202,24 @@ class Result(unittest.TestResult):
         return ", ".join(f"{self.count(kind)} {kind}" for kind in ("passed", "failed", "skipped"))
 
 
+def names_for_gloo():
+    """Those that torch skips for each other backend, by name. Another process: modes are read at import."""
+    command = [sys.executable, "-B", __file__, "--as", "plugin", "--skipped"]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+
+def print_skipped(mode):
+    """The names of tests that ask for Gloo, as torch's decorators say."""
+    prepared(mode, 2)
+    registered(mode)
+    tests = made_class(mode)
+    for name in unittest.TestLoader().getTestCaseNames(tests):
+        reason = getattr(getattr(tests, name), "__unittest_skip_why__", "")
+        if re.search("[Gg]loo", reason):
+            print(name)
+    return 0
+
+
 def judged(outcomes, mode, size, is_whole):
     """What is not as it has to be, one line each."""
     for name, (outcome, text) in outcomes.items():
@@ -214,17 +233,22 @@ def judged(outcomes, mode, size, is_whole):
         yield f"{passed} tests passed, and {least} have to"
 
 
-def run_class(mode, size, text):
+def run_class(mode, size, text, is_rest):
     """Runs the wheel's tests and says what is wrong."""
+    rest = names_for_gloo() if is_rest else None
     prepared(mode, size)
     registered(mode)
     tests = made_class(mode)
     chosen = text or ("all_to_all" if mode == "mpi" else "")
-    names = [name for name in unittest.TestLoader().getTestCaseNames(tests) if chosen in name]
+    names = [
+        name
+        for name in unittest.TestLoader().getTestCaseNames(tests)
+        if chosen in name and (rest is None or name in rest)
+    ]
     result = Result()
     unittest.TestSuite(tests(name) for name in names).run(result)
     print(f"as {mode}, {size} ranks: {result.total()}")
-    wrong = [] if mode == "none" else list(judged(result.outcomes, mode, size, not text))
+    wrong = [] if mode == "none" else list(judged(result.outcomes, "rest" if is_rest else mode, size, not text))
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 
@@ -358,6 +382,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--as", dest="mode", choices=("plugin", "gloo", "mpi", "none"), default="plugin")
     parser.add_argument("--world-size", default=os.environ.get("UPSTREAM_RANKS", "2"))
+    parser.add_argument("--rest", action="store_true")
+    parser.add_argument("--skipped", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("-k", default="")
     parser.add_argument("--pytorch")
     parser.add_argument("--fork", action="store_true")
@@ -376,13 +402,16 @@ def main():
         return run_checkout(options)
     if options.file:
         return run_file(options.file, options.k, options.outcomes, options.fork)
+    if options.skipped:
+        return print_skipped(options.mode)
+    is_rest = options.rest and "UPSTREAM_RANKS" not in os.environ
     first, *others = options.world_size.split(",")
     # What the tests read of the environment they read once.
     codes = [
         subprocess.call([sys.executable, "-B", __file__, "--as", options.mode, "--world-size", n, "-k", options.k])
         for n in others
     ]
-    return max(*codes, run_class(options.mode, int(first), options.k), 0)
+    return max(*codes, run_class(options.mode, int(first), options.k, is_rest), 0)
 
 
 if __name__ == "__main__":
