@@ -10,5 +10,5 @@ least=$(cat "$2" 2>/dev/null || echo "$ns")
 awk -v ns="$ns" -v least="$least" -v file="$2" 'BEGIN {
   if (ns < least) least = ns
   print least > file
-  print ns > 3 * least ? "far" : "near"
+  print (ns > 3 * least) ? "far" : "near"
 }'
