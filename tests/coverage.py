@@ -25,8 +25,9 @@ SLACK = 2.0
 HEAD = """# Coverage
 
 Lines of code of each folder that the suites unit, sim and integration run together, without a few
-long tests that add no line (`is_coverage` in meson.build), and the floor that `.ci/run` holds. `tests/run.sh --coverage` measures it, `tests/coverage.py build-coverage
---missed FOLDER` lists the lines that nothing runs, and `--write` writes this page.
+long tests that add no line (`is_coverage` in meson.build), and the floor that `.ci/run` holds.
+`tests/run.sh --coverage` measures it, `tests/coverage.py build-coverage --missed FOLDER` lists the
+lines that nothing runs, and `--write` writes this page.
 
 | folder | lines | run | floor |
 |---|---:|---:|---:|

@@ -493,7 +493,7 @@ edge_describe(const struct snapshot_rank *rank,
     if (rank->call.sent_tag > 0)
         snprintf(tags, sizeof(tags),
                  " to send tag %" PRIu64 ", but it has sent tag %" PRIu64,
-                 rank->call.awaited_tag - 1, rank->call.sent_tag - 1);
+                 rank->call.receive_tag - 1, rank->call.sent_tag - 1);
     const int n =
         snprintf(text, n_room, "%s waits%s%s%s in %.100s%s for %s%s", name,
                  place[0] ? " at " : "", place, place[0] ? "," : "",

@@ -66,7 +66,7 @@ struct snapshot_call {
     uint64_t n_bytes;
     /* The awaited rank has sent a message with another tag instead. Each is one
      * more than the tag; 0: that is not known. */
-    uint64_t awaited_tag;
+    uint64_t receive_tag;
     uint64_t sent_tag;
     const char *waits_for; /* in the words of the rank */
 };

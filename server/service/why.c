@@ -127,8 +127,8 @@ rank_fill_details(const struct activity_details *from,
     call->n_done_bytes = from->n_done_bytes;
     call->n_bytes = from->n_bytes;
     /* A tag alone says nothing. */
-    if (from->awaited_tag > 0 && from->sent_tag > 0) {
-        call->awaited_tag = from->awaited_tag;
+    if (from->receive_tag > 0 && from->sent_tag > 0) {
+        call->receive_tag = from->receive_tag;
         call->sent_tag = from->sent_tag;
     }
 }

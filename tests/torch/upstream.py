@@ -7,10 +7,10 @@ installed. N is UPSTREAM_RANKS's, or 2.
 plugin: as the backend "hoop". gloo: as every ProcessGroupGloo that the tests make.
 mpi: as the backend "hoop", those of all-to-alls, which torch has for MPI alone.
 none: Gloo itself, to compare with. --rest: only those that are skipped as plugin, because
-they ask for Gloo by its name, unless UPSTREAM_RANKS is set. -k: only tests whose name has TEXT. Prints one
-line a test; ends with 1 if one failed that may not, was skipped for a reason that is
-not listed here, or if fewer passed than is said here; with 77 where expecttest, which
-they import, is not installed.
+they ask for Gloo by its name, unless UPSTREAM_RANKS is set. -k: only tests whose name has
+TEXT. Prints one line a test; ends with 1 if one failed that may not, was skipped for a
+reason that is not listed here, or if fewer passed than is said here; with 77 where
+expecttest, which they import, is not installed.
 
 upstream.py --pytorch DIR [--fork] [--limit S] [-k TEXT] [FILE...]: files of test/distributed
 in a checkout of PyTorch, of the version that is installed: once with Gloo itself, and once

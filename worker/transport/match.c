@@ -468,6 +468,7 @@ bool
 transport_find_unreceived_tag(const struct transport *transport,
                               uint32_t peer,
                               uint64_t comm,
+                              uint64_t tag_max,
                               uint64_t *out_tag)
 {
     const struct peer *sender = &transport->peers[peer];
@@ -478,7 +479,8 @@ transport_find_unreceived_tag(const struct transport *transport,
         return false;
     TAILQ_FOREACH(unexpected, &sender->receive.unexpected_messages, link)
     {
-        if (!is_unreceived_message(unexpected) || unexpected->key.comm != comm)
+        if (!is_unreceived_message(unexpected) ||
+            unexpected->key.comm != comm || unexpected->first.tag > tag_max)
             continue;
         *out_tag = unexpected->first.tag;
         return true;

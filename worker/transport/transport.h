@@ -361,12 +361,14 @@ transport_has_unused_blocks(const struct transport *transport,
 bool
 transport_has_all_bytes(const struct recv_request *flow);
 
-/* Find the oldest message of peer on comm that no receive has asked for, and
- * write its tag. Returns false if there is none. */
+/* Find the oldest message of peer on comm that no receive has asked for and
+ * whose tag is at most tag_max, and write its tag. Returns false if there is
+ * none. */
 bool
 transport_find_unreceived_tag(const struct transport *transport,
                               uint32_t peer,
                               uint64_t comm,
+                              uint64_t tag_max,
                               uint64_t *out_tag);
 
 /* Drop what has arrived for operation op of comm and was never received. */

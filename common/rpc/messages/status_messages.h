@@ -208,7 +208,7 @@ struct activity_details {
     /* The call is a receive; the awaited rank has sent only a message with
      * another tag, which is not received. Each is one more than the tag; 0:
      * nothing is known. */
-    uint64_t awaited_tag;
+    uint64_t receive_tag;
     uint64_t sent_tag;
 };
 MESSAGE(activity_details,
@@ -241,7 +241,7 @@ MESSAGE(activity_details,
         FIELD(backlog_rank),
         FIELD(backlog_ms),
         OPTIONAL(2),
-        FIELD(awaited_tag),
+        FIELD(receive_tag),
         FIELD(sent_tag))
 
 /* Which call a rank is in, as the rank reports it. */

@@ -213,7 +213,7 @@ awaited_fill(const struct op *op, struct activity_details *details)
     details->n_done_bytes = step_flow_done_bytes(flow);
     details->n_bytes = flow->is_receive ? flow->in.total : flow->out.total;
     if (op_find_other_tag(op, &sent)) {
-        details->awaited_tag = op->run.label.tag + 1;
+        details->receive_tag = op->run.label.tag + 1;
         details->sent_tag = sent + 1;
     }
 }

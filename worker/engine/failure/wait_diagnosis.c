@@ -177,12 +177,8 @@ describe_peer(const struct op *op,
                  "; it does not answer whether it has called this");
 }
 
-/* Tags of the library's own messages mean nothing to users. */
-static bool
-is_tag_of_user(uint64_t tag)
-{
-    return tag <= (uint64_t)1 << 62;
-}
+/* Tags of the library's own messages are greater, and mean nothing to users. */
+static const uint64_t USER_TAG_MAX = (uint64_t)1 << 62;
 
 bool
 op_find_other_tag(const struct op *op, uint64_t *out_tag)
@@ -191,10 +187,11 @@ op_find_other_tag(const struct op *op, uint64_t *out_tag)
 
     return op_is_message(op) && op->message.flow.is_receive &&
            peer != HOOP_NO_RANK && !has_data_from(op, peer) &&
-           is_tag_of_user(op->run.label.tag) &&
+           op->run.label.tag <= USER_TAG_MAX &&
            transport_find_unreceived_tag(op->engine->transport, peer,
-                                         op->run.context->id, out_tag) &&
-           is_tag_of_user(*out_tag) && *out_tag != op->run.label.tag;
+                                         op->run.context->id, USER_TAG_MAX,
+                                         out_tag) &&
+           *out_tag != op->run.label.tag;
 }
 
 /* Describe the tag of op, and what its peer has sent with another tag: ", tag
@@ -205,7 +202,7 @@ describe_tag(const struct op *op, char text[TAG_TEXT_MAX])
     uint64_t sent;
 
     text[0] = '\0';
-    if (!op_is_message(op) || !is_tag_of_user(op->run.label.tag))
+    if (!op_is_message(op) || op->run.label.tag > USER_TAG_MAX)
         return;
     const int n_text =
         snprintf(text, TAG_TEXT_MAX, ", tag %" PRIu64, op->run.label.tag);

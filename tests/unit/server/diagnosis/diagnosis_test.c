@@ -437,7 +437,7 @@ message_of_another_tag_makes_a_deadlock(void **state)
     receive->number = 0;
     receive->communicator_id = recorded.ranks[0].call.communicator_id;
     receive->communicator = recorded.ranks[0].call.communicator;
-    receive->awaited_tag = 0 + 1;
+    receive->receive_tag = 0 + 1;
     receive->sent_tag = 4 + 1;
     recorded.ranks[1].stack = "train.py:8 in step\ntrain.py:8 in step\n";
     sentence_check(

@@ -63,7 +63,7 @@ static const struct activity_details sample_details = {
     .moving_ms = 70,
     .backlog_rank = 2,
     .backlog_ms = 300,
-    .awaited_tag = 8,
+    .receive_tag = 8,
     .sent_tag = 9,
 };
 
@@ -193,7 +193,7 @@ activity_details_travel_whole(void **state)
     assert_int_equal(details.moving_ms, 70);
     assert_int_equal(details.backlog_rank, 2);
     assert_int_equal(details.backlog_ms, 300);
-    assert_int_equal(details.awaited_tag, 8);
+    assert_int_equal(details.receive_tag, 8);
     assert_int_equal(details.sent_tag, 9);
     assert_string_equal(status_span_text(details.stack), "a.py:1 in f");
 }
@@ -244,7 +244,7 @@ longest_activity_details_fit(void **state)
         askers[i] = (struct rank_asker){UINT32_MAX, UINT64_MAX};
     details.n_askers = COUNT_OF(askers);
     details.askers = askers;
-    details.awaited_tag = details.sent_tag = UINT64_MAX;
+    details.receive_tag = details.sent_tag = UINT64_MAX;
     pack_init(&pack, LIMIT_ACTIVITY_DETAILS);
     activity_details_encode(&details, &pack);
     assert_ok(pack_take(&pack, &bytes, &n_bytes));

@@ -236,12 +236,12 @@ message_of_another_tag_is_told_to_who_waits(void **state)
     struct op *send = NULL;
 
     assert_ok(receive_start(contexts[0], bytes, 4, 7, &receive));
-    assert_int_equal(ask(0)->details.awaited_tag, 0);
+    assert_int_equal(ask(0)->details.receive_tag, 0);
     assert_int_equal(answers[0].details.sent_tag, 0);
     assert_ok(send_start(contexts[1], "abc", 4, 0, &send));
     while (ask(0)->details.sent_tag == 0 && !clock_is_past(deadline_ns)) {
     }
-    assert_int_equal(answers[0].details.awaited_tag, 7 + 1);
+    assert_int_equal(answers[0].details.receive_tag, 7 + 1);
     assert_int_equal(answers[0].details.sent_tag, 0 + 1);
     assert_non_null(strstr(answers[0].line.waits_for,
                            "tag 7; it has sent tag 0, which is not received"));
