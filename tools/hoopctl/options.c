@@ -126,8 +126,8 @@ count_parse(struct argp_state *state, const char *text)
     errno = 0;
     const unsigned long n = strtoul(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || strchr(text, '-'))
-        argp_failure(state, OPTIONS_EXIT_USAGE, 0, "--last %s: not a number",
-                     text);
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--last %s: a number of calls, as 10", text);
     return n;
 }
 
